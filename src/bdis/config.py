@@ -1,0 +1,151 @@
+"""Settings of the matcher, checked on construction, and the presets."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can be set; the defaults are preset ``balanced``."""
+
+    # Patches and pyramid
+    patch_size: int = 8  # px of a level, even, 4 to 16
+    overlap: float = 0.40  # share of a patch covered by its neighbour, 0 to 0.95; stride = floor(size * (1 - overlap))
+    finest_level: int = 1  # last level searched, 1 to 4: a pixel of level n is 2^n x 2^n image pixels
+    coarsest_level: int | None = None  # first level searched, up to 10; None: as coarse as the image allows
+
+    # Search [III-A]
+    max_iterations: int = 12  # LK steps at most, 1 to 100
+    stop_step: float = 0.01  # px of a level, a smaller step ends the search, 0 or more
+    min_disparity: float = 0.0  # px, may be negative (verged cameras)
+    max_disparity: float | None = None  # px; None: as far as the image goes
+
+    # Posterior [III-B] and fusion [III-C]
+    fusion: Literal["bayes", "residual"] = "bayes"  # the paper's mixture, or DIS (Eq. 2)
+    window_step: float = 1.0  # px of a level between the five samples of the window, 0.1 to 2
+    sigma_r: float | None = None  # grey levels, fixed sigma_r of Eq. 6; None: dynamic
+    sigma_spatial: float | None = 4.0  # px of a level, sigma_s of Eq. 9; None: no spatial mixture
+    propagate: bool = True  # add the coarser levels' probability [III-D]
+    level_weights: Literal["1/n", "2^n", "equal"] = "1/n"  # Gamma of Eq. 12
+
+    # What is thrown away [III-F]
+    min_valid: float = 0.25  # share of a patch's pixels that both cameras saw, 0 to 1
+    min_support: float = 0.22  # share of a pixel's spatial weight that accepted patches must hold, 0 to 1
+    min_probability: float = 0.05  # pixels below are unknown, 0 to 1
+    segment_filter: bool = True  # remove segments under 4^(coarsest - n) pixels on each level n
+
+    threads: int = 1  # rows are shared out among this many threads; the result does not depend on it
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        _check(self.patch_size % 2 == 0 and 4 <= self.patch_size <= 16, self, "patch_size", "an even number from 4 to 16")
+        _check(0 <= self.overlap <= 0.95, self, "overlap", "from 0 to 0.95")
+        _check(1 <= self.finest_level <= 4, self, "finest_level", "from 1 to 4")
+        _check(
+            self.coarsest_level is None or self.finest_level <= self.coarsest_level <= 10,
+            self, "coarsest_level", f"None or from finest_level ({self.finest_level}) to 10",
+        )  # fmt: skip
+        _check(1 <= self.max_iterations <= 100, self, "max_iterations", "from 1 to 100")
+        _check(0 <= self.stop_step <= 1, self, "stop_step", "from 0 to 1 px")
+        _check(abs(self.min_disparity) < 1e5, self, "min_disparity", "a number of px between -1e5 and 1e5")
+        _check(
+            self.max_disparity is None or self.min_disparity < self.max_disparity < 1e5,
+            self, "max_disparity", f"None or above min_disparity ({self.min_disparity:g} px) and below 1e5",
+        )  # fmt: skip
+        _check(0.1 <= self.window_step <= 2, self, "window_step", "from 0.1 to 2 px")
+        _check(self.sigma_r is None or 0 < self.sigma_r <= 1000, self, "sigma_r", "None or above 0 and at most 1000 grey levels")
+        _check(
+            self.sigma_spatial is None or 0.1 <= self.sigma_spatial <= 1000,
+            self, "sigma_spatial", "None or from 0.1 to 1000 px",
+        )  # fmt: skip
+        for name in ("min_valid", "min_support", "min_probability"):
+            _check(0 <= getattr(self, name) <= 1, self, name, "from 0 to 1")
+        _check(1 <= self.threads <= 256, self, "threads", "from 1 to 256")
+
+    @property
+    def stride(self) -> int:
+        """Distance between patches, px of a level."""
+        return max(1, int(self.patch_size * (1 - self.overlap) + 1e-9))
+
+    @property
+    def search_radius(self) -> float:
+        """How far a search may go from its start, px: half a patch, or what fits the 16 shifts of its table."""
+        return min(self.patch_size / 2, 7 - 2 * self.window_step)
+
+    @property
+    def intensity_scale(self) -> int:
+        """Steps per 8-bit grey level: as many as let the sums over a patch fit 32-bit integers."""
+        return 16 if self.patch_size <= 10 else 8
+
+
+def _check(good: bool, settings: Settings, name: str, expected: str) -> None:
+    if not good:
+        raise ValueError(f"{name} must be {expected}, but it is {getattr(settings, name)!r}")
+
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "True or False"),
+    "int | None": ((int, type(None)), "a whole number or None"),
+    "float | None": ((int, float, type(None)), "a number or None"),
+}
+
+
+def _check_types(settings: Settings) -> None:
+    """Reject values of the wrong kind before comparing them."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+        if str(field.type).startswith("typing.Literal"):
+            choices = field.type.__args__  # type: ignore[union-attr]
+            if value not in choices:
+                raise ValueError(f"{field.name} must be one of {', '.join(map(repr, choices))}, but it is {value!r}")
+            continue
+        allowed, words = _KINDS[str(field.type) if "|" in str(field.type) else kind]
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            raise TypeError(f"{field.name} must be {words}, but it is {value!r}")
+        if isinstance(value, float) and value != value:
+            raise ValueError(f"{field.name} must be {words}, but it is nan")
+
+
+_PAPER: dict[str, Any] = dict(
+    patch_size=10, overlap=0.55, coarsest_level=5, window_step=0.5, min_valid=0.75, min_probability=0.15
+)
+
+PRESETS: dict[str, Settings] = {
+    # The default: whatever measures best.
+    "balanced": Settings(),
+    # The authors' settings for the virtual colon, on our search.
+    "fast": Settings(),
+    # Section IV-A of the paper.
+    "paper": Settings(**_PAPER),
+    # The preliminary BDIS (2021): fixed sigma_r, no propagation between levels.
+    "paper-2021": Settings(**{**_PAPER, "overlap": 0.6, "sigma_r": 8.0, "propagate": False}),
+    # Dense inverse search with its deterministic fusion (Eq. 2).
+    "dis": Settings(**{**_PAPER, "fusion": "residual", "propagate": False, "min_support": 0.0,
+                       "min_probability": 0.0, "segment_filter": False}),
+}  # fmt: skip
+
+
+def settings_for(preset: str, overrides: dict[str, Any]) -> Settings:
+    """Settings of a preset with some fields replaced.
+
+    Raises
+    ------
+    ValueError
+        Unknown preset, unknown setting, or a value out of range.
+    TypeError
+        A value of the wrong kind.
+
+    Examples
+    --------
+    >>> settings_for("paper", {"patch_size": 8}).patch_size
+    8
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}; there are {', '.join(PRESETS)}")
+    known = [field.name for field in fields(Settings)]
+    if unknown := sorted(set(overrides) - set(known)):
+        raise ValueError(f"unknown setting {', '.join(unknown)}; there are {', '.join(known)}")
+    return replace(PRESETS[preset], **overrides)

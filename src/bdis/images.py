@@ -1,0 +1,116 @@
+"""Check a user's images at the edge and hand the kernels something plain."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .workspace import MIN_SIDE_PX
+
+_LUMA = (0.299, 0.587, 0.114)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """An image the kernels can read: uint8 (h, w * channels), or float32 (h, w) with its full scale."""
+
+    pixels: np.ndarray
+    channels: int
+    full_scale: float  # value of white
+
+
+class PlainReader:
+    """Turns images of one size into :class:`Plain` ones; keeps its buffers between frames."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, np.ndarray] = {}
+
+    def read(self, image: np.ndarray, name: str) -> Plain:
+        """``image`` as checked by :func:`check_image`, with nothing allocated after the first frame."""
+        if image.dtype == np.uint8:
+            channels = 1 if image.ndim == 2 else image.shape[2]
+            return Plain(self._rows(image, name), channels, 255.0)
+        grey = self._grey(image, name)
+        low, high = float(grey.min()), float(grey.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError(f"{name} holds NaN or infinite values; replace them by 0 (= not seen) first")
+        if low < 0:
+            raise ValueError(f"{name} holds negative values (down to {low:g}); expected brightness from 0 up")
+        return Plain(grey, 1, 65535.0 if image.dtype.kind == "u" else float_full_scale(high, name))
+
+    def _buffer(self, key: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        held = self._buffers.get(key)
+        if held is None or held.shape != shape or held.dtype != dtype:
+            held = self._buffers[key] = np.zeros(shape, dtype)
+        return held
+
+    def _rows(self, image: np.ndarray, name: str) -> np.ndarray:
+        """A uint8 image as (h, w * channels) with contiguous rows, copied only if it must be."""
+        height = image.shape[0]
+        contiguous = image[0].flags.c_contiguous and image.strides[0] > 0
+        if not contiguous:
+            copy = self._buffer(f"{name} bytes", image.shape, np.uint8)
+            np.copyto(copy, image)
+            image = copy
+        return image.reshape(height, -1)
+
+    def _grey(self, image: np.ndarray, name: str) -> np.ndarray:
+        grey = self._buffer(f"{name} grey", image.shape[:2], np.float32)
+        if image.ndim == 2:
+            np.copyto(grey, image, casting="unsafe")
+            return grey
+        part = self._buffer("channel", image.shape[:2], np.float32)
+        grey.fill(0)
+        for channel, weight in enumerate(_LUMA):
+            np.copyto(part, image[..., channel], casting="unsafe")
+            part *= np.float32(weight)
+            grey += part
+        return grey
+
+
+def float_full_scale(high: float, name: str) -> float:
+    """White of a float image, told from its brightest pixel: 1, 255 or 65535."""
+    for white in (1.0, 255.0, 65535.0):
+        if high <= white:
+            return white
+    raise ValueError(f"{name} goes up to {high:g}; expected float images within 0..1, 0..255 or 0..65535")
+
+
+def check_pair(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The two images as arrays of one size, or an error that says what is wrong with them."""
+    left, right = check_image(left, "left"), check_image(right, "right")
+    if left.shape[:2] != right.shape[:2]:
+        raise ValueError(f"left is {_size(left)} but right is {_size(right)}; a rectified pair has one size")
+    if left.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
+        raise TypeError(f"left is {left.dtype} but right is {right.dtype}; a pair has one kind of pixel")
+    return left, right
+
+
+def check_image(image: Any, name: str) -> np.ndarray:
+    """``image`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind."""
+    image = np.asarray(image)
+    if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
+        raise ValueError(
+            f"{name} has shape {image.shape}; expected (height, width) or (height, width, 3) or (height, width, 4)"
+        )
+    if image.dtype.kind == "O" or image.dtype.newbyteorder("=") not in (np.uint8, np.uint16, np.float32, np.float64):
+        raise TypeError(f"{name} has pixels of type {image.dtype}; expected uint8, uint16, float32 or float64")
+    if image.ndim == 3 and image.shape[2] == 1:
+        image = image[..., 0]
+    if min(image.shape[:2]) < MIN_SIDE_PX:
+        raise ValueError(f"{name} is {_size(image)}; expected at least {MIN_SIDE_PX}x{MIN_SIDE_PX} pixels")
+    return image
+
+
+def check_mask(mask: Any, name: str, shape: tuple[int, int]) -> np.ndarray:
+    """A mask as uint8 (h, w): nonzero where the camera saw something."""
+    mask = np.asarray(mask)
+    if mask.shape != shape:
+        raise ValueError(f"{name} has shape {mask.shape}; expected that of its image, {shape}")
+    if mask.dtype.kind not in "bui":
+        raise TypeError(f"{name} is {mask.dtype}; expected bool or integers, nonzero = seen")
+    return mask
+
+
+def _size(image: np.ndarray) -> str:
+    return f"{image.shape[1]}x{image.shape[0]}"

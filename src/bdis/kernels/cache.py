@@ -1,0 +1,177 @@
+"""Compile a kernel once per machine.
+
+Numba's own cache does not notice an edit in another file, trips over a truncated file and needs a writable
+place; this one keys the folder on the source of all kernels, the versions and the processor, checks what it reads
+and goes on without a cache when there is no place to write.  ``BDIS_CACHE_DIR`` moves it.
+"""
+
+import hashlib
+import logging
+import os
+import pickle
+import platform
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import llvmlite
+import numba
+from numba.core import compiler
+from numba.core.caching import _Cache
+from numba.core.serialize import dumps
+
+log = logging.getLogger("bdis")
+
+_KERNELS: list["Kernel"] = []
+_COMPILE = threading.RLock()  # Numba's compiler is not safe to enter twice
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def source_key() -> str:
+    """Changes with any kernel's source and with every version that shapes the machine code."""
+    sources = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    versions = f"{sys.version} {numba.__version__} {llvmlite.__version__} {platform.machine()}"
+    return _digest(b"".join(sources) + versions.encode()).hex()[:16]
+
+
+def _user_cache() -> Path:
+    if chosen := os.environ.get("BDIS_CACHE_DIR"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "bdis"
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Caches/bdis"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bdis"
+
+
+def _private_temporary() -> Path:
+    """A folder for this user alone: cached code is executed, so nobody else may write there."""
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    folder = Path(tempfile.gettempdir()) / f"bdis-{user}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    status = folder.lstat()
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+        raise PermissionError(f"{folder} belongs to somebody else")
+    return folder
+
+
+def _writable(folder: Path) -> bool:
+    """Try a real write: permission bits do not tell about read-only mounts or root."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def cache_folder() -> Path | None:
+    """Where compiled kernels live: the user's cache, else a private temporary folder, else None."""
+    for place in (_user_cache, _private_temporary):
+        try:
+            folder = place() / source_key()
+        except (OSError, RuntimeError):  # RuntimeError: no home directory
+            continue
+        if _writable(folder):
+            return folder
+    return None
+
+
+class _CheckedCache(_Cache):
+    """One file per kernel and processor: digest, then the pickled machine code.  Written whole or not at all."""
+
+    cache_path = property(lambda self: str(self._folder))
+
+    def __init__(self, folder: Path, name: str):
+        self._folder, self._name = folder, name
+
+    def _file(self, codegen) -> Path:
+        machine = _digest(repr(codegen.magic_tuple()).encode()).hex()[:8]
+        return self._folder / f"{self._name}-{machine}.kernel"
+
+    def load_overload(self, sig, target_context):
+        target_context.refresh()
+        path = self._file(target_context.codegen())
+        try:
+            content = path.read_bytes()
+            if content[:32] != _digest(content[32:]):
+                raise ValueError("torn file")
+            return compiler.CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # whatever is wrong with a cache file, compiling again is right
+            log.warning("ignoring unreadable cache file %s (%s); compiling again", path, error)
+            return None
+
+    def save_overload(self, sig, data):
+        payload = dumps(data._reduce())
+        path = self._file(data.codegen)
+        part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
+        try:
+            part.write_bytes(_digest(payload) + payload)
+            os.replace(part, path)
+        except OSError as error:
+            log.warning("could not keep compiled kernel %s: %s", path, error)
+            part.unlink(missing_ok=True)
+
+    def enable(self):
+        """Always on."""
+
+    def disable(self):
+        """Always on."""
+
+    def flush(self):
+        """Nothing is held back."""
+
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+
+inner = numba.njit(**_OPTIONS)  # for helpers that are compiled into the kernels calling them
+
+
+class Kernel:
+    """A compiled function with one signature, compiled or loaded at its first call."""
+
+    def __init__(self, function, signature):
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.py_func, self._signature = function, signature
+        self._entry = None
+        _KERNELS.append(self)
+
+    def __call__(self, *args):
+        return (self._entry or self.ready())(*args)
+
+    def ready(self):
+        """Load or compile now; returns the function itself."""
+        with _COMPILE:
+            if self._entry is None:
+                begin = time.perf_counter()
+                dispatcher = numba.njit(**_OPTIONS)(self.py_func)
+                if (folder := _folder()) is not None:
+                    dispatcher._cache = _CheckedCache(folder, self.__name__)
+                dispatcher.compile(self._signature)
+                dispatcher.disable_compile()
+                self._entry = dispatcher
+                log.debug("kernel %s ready in %.2f s", self.__name__, time.perf_counter() - begin)
+        return self._entry
+
+
+_folder_memo: list[Path | None] = []
+
+
+def _folder() -> Path | None:
+    if not _folder_memo:
+        _folder_memo.append(cache_folder())
+        if _folder_memo[0] is None:
+            log.warning("no writable place for compiled kernels: every process will compile them anew")
+    return _folder_memo[0]
+
+
+def kernel(signature):
+    """Decorate a function as a :class:`Kernel` with one Numba ``signature``."""
+    return lambda function: Kernel(function, signature)

@@ -1,0 +1,199 @@
+"""From patches to pixels: spatial mixture of overlapping patches [III-C, Eq. 9-10, 13], DIS fusion [Eq. 2], upsampling.
+
+The spatial Gaussian is separable, so patches are first spread along their row (one pass over patches), then
+rows of patches are blended down the columns (one pass over pixels).
+"""
+
+import numpy as np
+from numba import float32, float64, int32, int64, uint64, void
+
+from .cache import inner, kernel
+from .layout import FLOATS, INTS, LEVEL, PAD
+from .simd import (
+    LANES,
+    interleave,
+    lane_numbers,
+    larger,
+    load,
+    select,
+    splat,
+    store,
+    sum_lanes,
+    to_float,
+)
+
+
+@kernel(void(LEVEL, FLOATS, int64, int64))
+def spread_rows(level, weights, begin, end):
+    """Spread patch rows ``begin`` to ``end - 1`` along x into ``level.spread``.
+
+    ``weights`` (1, 16): the spatial weight across a patch, 0 beyond it.  Per patch row three rows are written:
+    sum w p u, sum w p, sum w over the accepted patches.
+    """
+    patches = level.cols.shape[1] - LANES
+    w = load(weights, uint64(0), uint64(0))
+    zero = splat(float32(0))
+    for i in range(begin, end):
+        a, b, c = uint64(3 * i), uint64(3 * i + 1), uint64(3 * i + 2)
+        for x in range(uint64(0), uint64(level.spread.shape[1]), uint64(LANES)):
+            store(level.spread, a, x, zero)
+            store(level.spread, b, x, zero)
+            store(level.spread, c, x, zero)
+        for j in range(patches):
+            p = level.patch_probability[i, j]
+            if p > 0:
+                x = uint64(level.cols[0, j])
+                wp = w * splat(p)
+                store(level.spread, a, x, load(level.spread, a, x) + wp * splat(level.patch_disparity[i, j]))
+                store(level.spread, b, x, load(level.spread, b, x) + wp)
+                store(level.spread, c, x, load(level.spread, c, x) + w)
+
+
+@kernel(void(LEVEL, FLOATS, FLOATS, INTS, float64, float64, int64, int64))
+def fuse_rows(level, weights, full_x, covering, min_support, min_probability, begin, end):
+    """Pixel rows ``begin`` to ``end - 1`` of ``level.disparity`` and ``level.probability`` (Eq. 13).
+
+    ``weights`` (1, 16): the spatial weight down a patch.  ``full_x`` (1, row stride): what ``spread_rows`` would sum up to
+    were every patch accepted.  ``covering`` (h, 2): first and last + 1 patch row covering a pixel row.  A pixel is known
+    if accepted patches hold ``min_support`` of the full weight and its probability is ``min_probability`` or more.
+    """
+    unknown = splat(float32(np.nan))
+    zero, tiny = splat(float32(0)), splat(float32(1e-30))
+    threshold = splat(float32(min_probability))
+    for y in range(begin, end):
+        first, last = covering[y, 0], covering[y, 1]
+        full = float32(0)
+        for i in range(first, last):
+            full += weights[0, y - level.rows[i]]
+        needed = splat(full * float32(min_support))
+        for x in range(uint64(0), uint64(level.disparity.shape[1]), uint64(LANES)):
+            wpu = wp = w = zero
+            for i in range(uint64(first), uint64(last)):
+                g = splat(weights[0, y - level.rows[i]])
+                wpu += g * load(level.spread, uint64(3) * i, x)
+                wp += g * load(level.spread, uint64(3) * i + uint64(1), x)
+                w += g * load(level.spread, uint64(3) * i + uint64(2), x)
+            probability = wp / larger(w, tiny)
+            known = (w >= needed * load(full_x, uint64(0), x)) & (probability >= threshold) & (wp > zero)
+            store(level.disparity, uint64(y), x, select(known, wpu / larger(wp, tiny), unknown))
+            store(level.probability, uint64(y), x, select(known, probability, zero))
+
+
+@inner
+def _right_at(level, row, col, whole, a):
+    """Sixteen pixels of the right image from ``col + whole + a`` on, linearly interpolated."""
+    at = uint64(PAD + col + whole)
+    here, there = to_float(load(level.right, row, at)), to_float(load(level.right, row, at + uint64(1)))
+    return here + splat(a) * (there - here)
+
+
+@kernel(void(LEVEL, int64, float64, int64, int64))
+def fuse_rows_by_residual(level, size, grey, begin, end):
+    """DIS fusion (Eq. 2) of pixel rows ``begin`` to ``end - 1``: weight 1 / max(1, squared residual in grey levels).
+
+    ``grey``: one grey level in the integer scale of the images.  Patches are mean-normalised.
+    """
+    zero, one = splat(float32(0)), splat(float32(1))
+    inside = lane_numbers() < splat(int32(size))
+    to_grey = splat(float32(1) / float32(grey))
+    for y in range(uint64(begin), uint64(end)):  # the outputs hold the two sums meanwhile
+        for x in range(uint64(0), uint64(level.disparity.shape[1]), uint64(LANES)):
+            store(level.disparity, y, x, zero)
+            store(level.probability, y, x, zero)
+    for i in range(level.rows.shape[0]):
+        top, bottom = level.rows[i], level.rows[i] + size
+        if bottom <= begin or top >= end:
+            continue
+        for j in range(level.cols.shape[1] - LANES):
+            if level.patch_probability[i, j] <= 0:
+                continue
+            col, u = level.cols[0, j], level.patch_disparity[i, j]
+            whole = int64(np.floor(-u))
+            a = float32(-u - whole)
+            difference = zero
+            for y in range(uint64(top), uint64(bottom)):
+                left = to_float(load(level.left, y, uint64(PAD + col)))
+                difference += select(inside, _right_at(level, y, col, whole, a) - left, zero)
+            offset = splat(sum_lanes(difference) / float32(size * size))
+            for y in range(uint64(max(top, begin)), uint64(min(bottom, end))):
+                left = to_float(load(level.left, y, uint64(PAD + col)))
+                residual = (_right_at(level, y, col, whole, a) - left - offset) * to_grey
+                weight = select(inside, one / larger(one, residual * residual), zero)
+                x = uint64(col)
+                store(level.disparity, y, x, load(level.disparity, y, x) + weight * splat(u))
+                store(level.probability, y, x, load(level.probability, y, x) + weight)
+    for y in range(uint64(begin), uint64(end)):
+        for x in range(uint64(0), uint64(level.disparity.shape[1]), uint64(LANES)):
+            total = load(level.probability, y, x)
+            known = total > zero
+            mean = load(level.disparity, y, x) / larger(total, splat(float32(1e-30)))
+            store(level.disparity, y, x, select(known, mean, splat(float32(np.nan))))
+            store(level.probability, y, x, select(known, one, zero))
+
+
+@inner
+def _blend_rows(disparity, probability, near, far, width, blended):
+    """3/4 of row ``near`` and 1/4 of row ``far``: sums of w d, w, w p over known pixels, one column in, ends repeated."""
+    zero = splat(float32(0))
+    w_near, w_far = splat(float32(0.75)), splat(float32(0.25))
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        a, b = load(disparity, near, x), load(disparity, far, x)
+        a_known, b_known = a == a, b == b
+        w_a, w_b = select(a_known, w_near, zero), select(b_known, w_far, zero)
+        store(blended, uint64(0), x + uint64(1), w_a * select(a_known, a, zero) + w_b * select(b_known, b, zero))
+        store(blended, uint64(1), x + uint64(1), w_a + w_b)
+        store(
+            blended,
+            uint64(2),
+            x + uint64(1),
+            w_a * load(probability, near, x) + w_b * load(probability, far, x),
+        )
+    for k in range(3):
+        blended[k, 0] = blended[k, 1]
+        blended[k, width + 1] = blended[k, width]
+
+
+@kernel(void(FLOATS, FLOATS, int64, FLOATS, FLOATS, int64, FLOATS, int64, int64))
+def upsample_rows(disparity, probability, width, out_disparity, out_probability, out_width, blended, begin, end):
+    """Rows ``begin`` to ``end - 1`` at twice the size: bilinear over the known pixels, disparity doubled.
+
+    ``disparity`` (h, >= width rounded up to 16), NaN = unknown; ``blended``: float32 (3, row stride), scratch of one thread.
+    """
+    height = disparity.shape[0]
+    whole = out_width // 2
+    two, three_quarters, quarter = splat(float32(2)), splat(float32(0.75)), splat(float32(0.25))
+    tiny, zero = splat(float32(1e-6)), splat(float32(0))
+    for row in range(begin, end):
+        near = row // 2
+        far = min(max(near + (1 if row % 2 else -1), 0), height - 1)
+        _blend_rows(disparity, probability, uint64(near), uint64(far), width, blended)
+        x = 0
+        while x < whole:
+            x = min(x, whole - LANES)  # the last sixteen overlap: rows of the output have no padding
+            left, mid, right = uint64(x), uint64(x + 1), uint64(x + 2)
+            w_mid = three_quarters * load(blended, uint64(1), mid)
+            w_even = w_mid + quarter * load(blended, uint64(1), left)
+            w_odd = w_mid + quarter * load(blended, uint64(1), right)
+            # 0 / 0 is NaN, which is what an unknown disparity is.
+            over_even, over_odd = two / w_even, two / w_odd
+            d_mid = three_quarters * load(blended, uint64(0), mid)
+            first, second = interleave(
+                (d_mid + quarter * load(blended, uint64(0), left)) * over_even,
+                (d_mid + quarter * load(blended, uint64(0), right)) * over_odd,
+            )
+            store(out_disparity, uint64(row), uint64(2 * x), first)
+            store(out_disparity, uint64(row), uint64(2 * x + LANES), second)
+            p_mid = three_quarters * load(blended, uint64(2), mid)
+            first, second = interleave(
+                (p_mid + quarter * load(blended, uint64(2), left)) / larger(w_even, tiny),
+                (p_mid + quarter * load(blended, uint64(2), right)) / larger(w_odd, tiny),
+            )
+            store(out_probability, uint64(row), uint64(2 * x), first)
+            store(out_probability, uint64(row), uint64(2 * x + LANES), second)
+            x += LANES
+        if out_width % 2:
+            weight = float32(0.75) * blended[1, whole + 1] + float32(0.25) * blended[1, whole]
+            value = float32(0.75) * blended[0, whole + 1] + float32(0.25) * blended[0, whole]
+            chance = float32(0.75) * blended[2, whole + 1] + float32(0.25) * blended[2, whole]
+            out_disparity[row, out_width - 1] = float32(2) * value / weight
+            out_probability[row, out_width - 1] = chance / max(weight, float32(1e-6))

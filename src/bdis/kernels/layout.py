@@ -1,0 +1,84 @@
+"""The arrays a kernel works on, named, and the one decorator that compiles a kernel.
+
+Every image of a level is stored with ``PAD`` columns on the left and at least ``PAD + 16`` on the right that
+repeat its border, so that a 16-lane load near the border stays inside the array.  Pixel (y, x) is
+``array[y, PAD + x]``; arrays without padding on the left say so.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.core import types
+
+PAD = 16  # columns left of the image; the shift table reaches 7 px to the left of a patch
+SHIFTS = 16  # integer shifts in a patch's table: 7 below its start, 8 above
+BELOW_START = 7
+
+
+def row_stride(width: int) -> int:
+    """Columns to allocate for an image row of ``width`` pixels, padding included."""
+    return PAD + -(-width // 16) * 16 + 2 * PAD
+
+
+class Level(NamedTuple):
+    """One pyramid level of a pair, and what was found on it.  Shapes: image (h, row_stride(w))."""
+
+    left: np.ndarray  # int16, grey value x intensity scale
+    gradient: np.ndarray  # int16, left[x + 1] - left[x - 1]: twice the central difference
+    right: np.ndarray  # int16
+    pairs: np.ndarray  # int32, right[x] in the low half and right[x + 1] in the high half
+    usable_left: np.ndarray  # uint8, 1 where the pixel and both horizontal neighbours were seen
+    usable_right: np.ndarray  # uint8, 1 where the pixel and its right neighbour were seen
+    rows: np.ndarray  # int32 (n,), first image row of each row of patches
+    cols: np.ndarray  # int32 (1, m + 16), first image column of each patch, the last one repeated
+    patch_disparity: np.ndarray  # float32 (n, m + 16), px of this level
+    patch_probability: np.ndarray  # float32 (n, m + 16), 0 = rejected
+    spread: np.ndarray  # float32 (3 n, row stride), patches spread along the row, not padded on the left
+    disparity: np.ndarray  # float32 (h, row stride), px of this level, NaN = unknown, not padded on the left
+    probability: np.ndarray  # float32 (h, row stride), 0 = unknown, not padded on the left
+
+
+class Search(NamedTuple):
+    """Settings of search and posterior as a kernel wants them."""
+
+    patch_size: int  # px, even
+    max_iterations: int
+    stop: float  # px, a smaller step ends the search
+    radius: float  # px, a search further from its start goes back
+    window_step: float  # px between the five samples of the posterior's window
+    fixed_variance: float  # sigma_r^2 in scaled grey^2, 0 = dynamic
+    min_variance: float  # floor of the dynamic sigma_r^2, scaled grey^2
+    min_valid: float  # share of a patch's pixels that must be seen by both cameras
+    level_weight: float  # Gamma of this level, Eq. 12
+    min_disparity: float  # px of this level
+    max_disparity: float  # px of this level
+    propagate: bool  # add the coarser level's probability
+    posterior: bool  # False: deterministic, every converged patch counts as 1
+
+
+class Scratch(NamedTuple):
+    """What one thread needs while it searches; nothing in it outlives a row of patches."""
+
+    sums: np.ndarray  # int32 (20, row stride + 16), see search.py
+    whole: np.ndarray  # int32 (5, 16), whole numbers of sixteen patches
+    real: np.ndarray  # float32 (4, 16), real numbers of sixteen patches
+    tables: np.ndarray  # float32 (3, 16 * 16 + 16), shift tables of sixteen patches
+
+
+FLOATS = types.Array(types.float32, 2, "C")
+SHORTS = types.Array(types.int16, 2, "C")
+INTS = types.Array(types.int32, 2, "C")
+INTS1 = types.Array(types.int32, 1, "C")
+BYTES = types.Array(types.uint8, 2, "C")
+FLOATS1 = types.Array(types.float32, 1, "C")
+# What a user gives may be read-only and have any distance between rows.
+IMAGE_BYTES = types.Array(types.uint8, 2, "A", readonly=True)
+IMAGE_FLOATS = types.Array(types.float32, 2, "A", readonly=True)
+
+
+LEVEL = types.NamedTuple(
+    [SHORTS, SHORTS, SHORTS, INTS, BYTES, BYTES, INTS1, INTS] + [FLOATS] * 5, Level
+)
+SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS], Scratch)
+_OF_SCALAR = {int: types.int64, float: types.float64, bool: types.boolean}
+SEARCH = types.NamedTuple([_OF_SCALAR[kind] for kind in Search.__annotations__.values()], Search)

@@ -1,0 +1,73 @@
+"""The CRF window posterior of a patch [III-B, Eq. 4-6], for sixteen patches at once."""
+
+from numba import float32, int32, uint64
+
+from .cache import inner
+from .simd import as_float_bits, floor, gather, lane_numbers, larger, splat, to_float, to_int
+
+SHIFTS = 16
+SSD, BEND = 1, 2  # rows of the tables, see search.py
+
+_LOG2_E = float32(1.4426950408889634)
+# exp2 on [0, 1): the degree-5 polynomial of smallest relative error, exact at 0 (checked against NumPy in the tests)
+_EXP2 = tuple(
+    float32(c) for c in (1.0, 0.69315307, 0.24015361, 0.05582631, 0.00898934, 0.00187757)
+)
+
+
+@inner
+def exp(x):
+    """e^x for float lanes x <= 0, relative error below 3e-7; 0 below -87."""
+    y = larger(x * splat(_LOG2_E), splat(float32(-126.5)))
+    whole = floor(y)
+    f = y - whole
+    value = splat(_EXP2[5])
+    value = value * f + splat(_EXP2[4])
+    value = value * f + splat(_EXP2[3])
+    value = value * f + splat(_EXP2[2])
+    value = value * f + splat(_EXP2[1])
+    value = value * f + splat(_EXP2[0])
+    return value * as_float_bits((to_int(whole) + splat(int32(127))) << splat(int32(23)))
+
+
+@inner
+def table_sample(tables, place):
+    """SSD of lane k's patch at ``place`` (px from its first shift): linear interpolation of the right image."""
+    whole = to_int(place)
+    a = place - to_float(whole)
+    index = whole + lane_numbers() * splat(int32(SHIFTS))
+    here = gather(tables, uint64(SSD), index)
+    there = gather(tables, uint64(SSD), index + splat(int32(1)))
+    bend = gather(tables, uint64(BEND), index)
+    return here + a * (there - here - (splat(float32(1)) - a) * bend)
+
+
+@inner
+def window_samples(tables, place, step):
+    """SSD at 0, -2, -1, +1, +2 steps from ``place``."""
+    near, far = splat(float32(step)), splat(float32(2) * float32(step))
+    return (
+        table_sample(tables, place),
+        table_sample(tables, place - far),
+        table_sample(tables, place - near),
+        table_sample(tables, place + near),
+        table_sample(tables, place + far),
+    )
+
+
+@inner
+def window_posterior(ssd, settings):
+    """Posterior of the centre among its window (Eq. 5 with Eq. 6) and whether it is the strict minimum [III-F].
+
+    ``ssd``: five float vectors, the centre first.  sigma_r^2 is the centre's SSD per pixel unless fixed.
+    """
+    centre, far_left, left, right, far_right = ssd
+    count = float32(settings.patch_size * settings.patch_size)
+    variance = larger(centre * splat(float32(1) / count), splat(float32(settings.min_variance)))
+    if settings.fixed_variance > 0:
+        variance = splat(float32(settings.fixed_variance))
+    scale = splat(float32(-0.5) / count) / variance
+    p = exp(centre * scale)
+    others = exp(far_left * scale) + exp(left * scale) + exp(right * scale) + exp(far_right * scale)
+    is_minimum = (far_left > centre) & (left > centre) & (right > centre) & (far_right > centre)
+    return p / (p + others), is_minimum

@@ -1,0 +1,165 @@
+"""Image pyramid by 2x2 means, in scaled integers, and which of its pixels were seen by the camera.
+
+An exactly black pixel of a rectified image was never seen (padding, undistortion); a pyramid pixel is unseen if any
+of its four parents is.  An odd last row or column counts twice.
+"""
+
+from numba import boolean, float64, int32, int64, uint64, void
+
+from .cache import inner, kernel
+from .layout import BYTES, IMAGE_BYTES, IMAGE_FLOATS, INTS, PAD, SHORTS
+from .simd import LANES, any_lane, load, load_grey_pairs, load_pair_sums, splat, store
+
+
+@inner
+def _repeat_border(image, row, width):
+    """Fill the padding of one row with the row's first and last pixel."""
+    for col in range(PAD):
+        image[row, col] = image[row, PAD]
+    last = image[row, PAD + width - 1]
+    for col in range(PAD + width, image.shape[1]):
+        image[row, col] = last
+
+
+def _halve_bytes(channels, name):
+    @inner
+    def brightness(image, row, x):
+        """256 x grey value of one pixel, in the weights of `load_grey_pairs`."""
+        if channels == 1:
+            return int64(256) * image[row, x]
+        at = channels * x
+        return int64(77) * image[row, at] + int64(150) * image[row, at + 1] + int64(29) * image[row, at + 2]
+
+    def halve(image, shift, out, begin, end):
+        height, width = image.shape[0], image.shape[1] // channels
+        whole = width // 2
+        zero, rounding = splat(int32(0)), splat(int32(1 << (shift - 1)))
+        black = zero == splat(int32(1))
+        for y in range(begin, end):
+            top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
+            x = 0
+            while x < whole:
+                x = min(x, whole - LANES)  # the last sixteen overlap: never read past the row
+                col = uint64(2 * channels * x)
+                a, b = load_grey_pairs(image, top, col, channels)
+                c, d = load_grey_pairs(image, bottom, col, channels)
+                black = black | (a == zero) | (b == zero) | (c == zero) | (d == zero)
+                store(out, uint64(y), uint64(PAD + x), (a + b + c + d + rounding) >> splat(int32(shift)))
+                x += LANES
+            if width % 2:
+                upper, lower = brightness(image, 2 * y, width - 1), brightness(image, int64(bottom), width - 1)
+                out[y, PAD + whole] = (2 * (upper + lower) + (1 << (shift - 1))) >> shift
+                black = black | (splat(int32(min(upper, lower))) == zero)
+            _repeat_border(out, y, (width + 1) // 2)
+        return any_lane(black)
+
+    halve.__name__ = halve.__qualname__ = name
+    halve.__doc__ = f"""First halving of a uint8 image with {channels} channel(s), (h, w * {channels}), rows ``begin`` to
+    ``end - 1`` of ``out`` (int16, padded): mean of 2x2 brightnesses x 1024 / 2^shift.  True if a pixel is black."""
+    return kernel(boolean(IMAGE_BYTES, int64, SHORTS, int64, int64))(halve)
+
+
+halve_grey = _halve_bytes(1, "halve_grey")
+halve_rgb = _halve_bytes(3, "halve_rgb")
+halve_rgba = _halve_bytes(4, "halve_rgba")
+
+
+@kernel(boolean(IMAGE_FLOATS, float64, SHORTS, int64, int64))
+def halve_floats(image, factor, out, begin, end):
+    """First halving of a float image (h, w): 2x2 mean x ``factor``, rounded.  True if a pixel is exactly 0."""
+    height, width = image.shape
+    black = False
+    for y in range(begin, end):
+        bottom = min(2 * y + 1, height - 1)
+        for x in range((width + 1) // 2):
+            last = min(2 * x + 1, width - 1)
+            a, b, c, d = image[2 * y, 2 * x], image[2 * y, last], image[bottom, 2 * x], image[bottom, last]
+            black |= (a == 0) | (b == 0) | (c == 0) | (d == 0)
+            out[y, PAD + x] = int64((a + b + c + d) * factor / 4 + 0.5)
+        _repeat_border(out, y, (width + 1) // 2)
+    return black
+
+
+@kernel(void(SHORTS, int64, SHORTS))
+def halve_shorts(image, width, out):
+    """Halve a padded int16 level of ``width`` columns: rounded mean of 2x2."""
+    height = image.shape[0]
+    half = (width + 1) // 2
+    two = splat(int32(2))
+    for y in range(out.shape[0]):
+        top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
+        for x in range(uint64(0), uint64(half), uint64(LANES)):
+            total = load_pair_sums(image, top, uint64(PAD) + x + x) + load_pair_sums(image, bottom, uint64(PAD) + x + x)
+            store(out, uint64(y), uint64(PAD) + x, (total + two) >> two)
+        _repeat_border(out, y, half)
+
+
+@kernel(void(SHORTS, SHORTS))
+def gradient(image, out):
+    """Twice the central difference along x, over the padded width (0 in its first and last column)."""
+    width = image.shape[1]
+    for y in range(uint64(image.shape[0])):
+        out[y, 0] = out[y, width - 1] = 0
+        for x in range(uint64(1), uint64(width - 1)):
+            out[y, x] = image[y, x + uint64(1)] - image[y, x - uint64(1)]
+
+
+@kernel(void(SHORTS, INTS))
+def pair_up(image, out):
+    """Each pixel with its right neighbour in one int32 (low half, high half); the last column repeats."""
+    width = image.shape[1]
+    for y in range(uint64(image.shape[0])):
+        for x in range(uint64(width - 1)):
+            out[y, x] = int32(image[y, x]) | (int32(image[y, x + uint64(1)]) << int32(16))
+        last = int32(image[y, width - 1])
+        out[y, width - 1] = last | (last << int32(16))
+
+
+@kernel(void(IMAGE_BYTES, int64, BYTES))
+def mark_seen_bytes(image, channels, out):
+    """out[y, x] &= 1 where a uint8 pixel (h, w * channels) is not black, else 0; alpha does not count."""
+    colours = min(channels, 3)
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            bright = 0
+            for c in range(colours):
+                bright |= image[y, x * channels + c]
+            if bright == 0:
+                out[y, x] = 0
+
+
+@kernel(void(IMAGE_FLOATS, BYTES))
+def mark_seen_floats(image, out):
+    """out[y, x] &= 1 where a float pixel is not 0, else 0."""
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            if image[y, x] == 0:
+                out[y, x] = 0
+
+
+@kernel(void(BYTES, int64, int64, BYTES))
+def halve_seen(seen, pad, width, out):
+    """Level below: seen if all four parents are.  ``seen`` has ``pad`` columns on its left, ``out`` has PAD."""
+    height = seen.shape[0]
+    half = (width + 1) // 2
+    for y in range(out.shape[0]):
+        bottom = min(2 * y + 1, height - 1)
+        for x in range(half):
+            left, right = pad + 2 * x, pad + min(2 * x + 1, width - 1)
+            out[y, PAD + x] = seen[2 * y, left] & seen[2 * y, right] & seen[bottom, left] & seen[bottom, right]
+        _repeat_border(out, y, half)
+
+
+@kernel(void(BYTES, boolean, BYTES))
+def usable(seen, both_sides, out):
+    """1 where a pixel, its right neighbour and (``both_sides``) its left neighbour were seen, over the padded width.
+
+    A gradient needs both neighbours, an interpolated pixel its right one.
+    """
+    last = seen.shape[1] - 1
+    for y in range(seen.shape[0]):
+        for x in range(seen.shape[1]):
+            value = seen[y, x] & seen[y, min(x + 1, last)]
+            if both_sides:
+                value &= seen[y, max(x - 1, 0)]
+            out[y, x] = value

@@ -1,0 +1,38 @@
+"""What a matcher returns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class StereoResult:
+    """Disparity of the left image and how far to trust it.
+
+    Attributes
+    ----------
+    disparity : float32 (height, width), px; left pixel x matches right pixel x - disparity; NaN = unknown
+    probability : float32 (height, width), 0 to 1; 0 where unknown
+    variance : float32 (height, width), px^2, or None if it was not asked for
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> result = StereoResult(np.array([[1.5, np.nan]], np.float32), np.array([[0.5, 0.0]], np.float32))
+    >>> result.coverage
+    0.5
+    """
+
+    disparity: np.ndarray
+    probability: np.ndarray
+    variance: np.ndarray | None = None
+
+    @property
+    def known(self) -> np.ndarray:
+        """bool (height, width): where there is a disparity."""
+        return ~np.isnan(self.disparity)
+
+    @property
+    def coverage(self) -> float:
+        """Share of pixels with a disparity."""
+        return float(self.known.mean())
