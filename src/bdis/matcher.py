@@ -115,7 +115,6 @@ class StereoMatcher:
                 kernels.halve_shorts(finer[side], finer[2], coarser[side])
         for level in work.levels:
             kernels.gradient(level.arrays.left, level.arrays.gradient)
-            kernels.pair_up(level.arrays.right, level.arrays.pairs)
         if has_hidden:
             self._mark_hidden(work, plain, (left_mask, right_mask))
         return has_hidden
@@ -136,8 +135,8 @@ class StereoMatcher:
         self._in_bands(
             level.patch_rows,
             lambda thread, begin, end: kernels.search_rows(
-                level.arrays, parent.arrays.disparity, parent.arrays.probability, parent.width, level.width,
-                coarser is None, has_hidden, level.search, work.scratch[thread], begin, end,
+                level.arrays, parent.arrays, level.width, coarser is None, has_hidden, level.search,
+                work.spatial, work.scratch[thread], begin, end,
             ),
         )  # fmt: skip
 
@@ -151,15 +150,11 @@ class StereoMatcher:
                 ),
             )
             return
-        self._in_bands(
-            level.patch_rows,
-            lambda _, begin, end: kernels.spread_rows(level.arrays, work.spatial, begin, end),
-        )
         threshold = settings.min_probability if level.number == settings.finest_level else 0.0
         self._in_bands(
             level.height,
             lambda _, begin, end: kernels.fuse_rows(
-                level.arrays, work.spatial, level.full_weight, level.covering, settings.min_support, threshold, begin, end
+                level.arrays, level.row_weights, level.full_weight, level.covering, settings.min_support, threshold, begin, end
             ),
         )
 

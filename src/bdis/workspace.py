@@ -21,6 +21,7 @@ class LevelPlan:
     search: Search
     full_weight: np.ndarray  # float32 (1, row stride), spatial weight if every patch were accepted
     covering: np.ndarray  # int32 (h, 2), first and last + 1 patch row over each pixel row
+    row_weights: np.ndarray  # float32 (h, most patch rows over a pixel row), their spatial weights there
     min_segment: int  # px, smaller segments are removed
 
     @property
@@ -54,10 +55,12 @@ class Workspace:
         self.spatial = gaussian
         self.scratch = [
             Scratch(
-                sums=np.zeros((20, stride + 16), np.int32),
+                sums=np.zeros((10, stride), np.int32),
                 whole=np.zeros((5, 16), np.int32),
-                real=np.zeros((4, 16), np.float32),
+                real=np.zeros((7, 16), np.float32),
                 tables=np.zeros((3, 16 * SHIFTS + 16), np.float32),
+                listed=np.zeros((1, width + 32), np.int32),
+                start=np.zeros((1, width + 32), np.float32),
             )
             for _ in range(settings.threads)
         ]
@@ -127,7 +130,6 @@ def _plan(number, height, width, coarsest, weight, settings) -> LevelPlan:
         left=np.zeros(shape, np.int16),
         gradient=np.zeros(shape, np.int16),
         right=np.zeros(shape, np.int16),
-        pairs=np.zeros(shape, np.int32),
         usable_left=np.zeros(shape, np.uint8),
         usable_right=np.zeros(shape, np.uint8),
         rows=rows.astype(np.int32),
@@ -142,9 +144,13 @@ def _plan(number, height, width, coarsest, weight, settings) -> LevelPlan:
     covering = np.stack(
         [np.searchsorted(rows + size, pixel_rows, "right"), np.searchsorted(rows, pixel_rows, "right")], 1
     )
+    spatial = spatial_weights(settings)
     full = np.zeros((1, shape[1]), np.float32)
     for col in cols:
-        full[0, col : col + size] += spatial_weights(settings)
+        full[0, col : col + size] += spatial
+    row_weights = np.zeros((height, int((covering[:, 1] - covering[:, 0]).max())), np.float32)
+    for y, (first, last) in enumerate(covering):
+        row_weights[y, : last - first] = spatial[y - rows[first:last]]
     scale = 2.0**number
     grey2 = float(settings.intensity_scale**2)
     search = Search(
@@ -169,5 +175,6 @@ def _plan(number, height, width, coarsest, weight, settings) -> LevelPlan:
         search=search,
         full_weight=full,
         covering=covering.astype(np.int32),
+        row_weights=row_weights,
         min_segment=4 ** (coarsest - number) if settings.segment_filter else 0,
     )

@@ -1,7 +1,7 @@
 """Compiled code: arrays and scalars in, arrays out.  Imports nothing else of bdis."""
 
 from .filters import hide_unseen, remove_small_segments
-from .fusion import fuse_rows, fuse_rows_by_residual, spread_rows, upsample_rows
+from .fusion import fuse_rows, fuse_rows_by_residual, upsample_rows
 from .pyramid import (
     gradient,
     halve_floats,
@@ -12,7 +12,6 @@ from .pyramid import (
     halve_shorts,
     mark_seen_bytes,
     mark_seen_floats,
-    pair_up,
     usable,
 )
 from .search import search_rows
@@ -30,10 +29,8 @@ __all__ = [
     "hide_unseen",
     "mark_seen_bytes",
     "mark_seen_floats",
-    "pair_up",
     "remove_small_segments",
     "search_rows",
-    "spread_rows",
     "upsample_rows",
     "usable",
 ]

@@ -14,9 +14,11 @@ BEGIN, END, PARENT, SIZE = range(4)
 @inner
 def _root(runs, k):
     """Representative of run ``k``'s segment; halves the path on the way."""
-    while runs[PARENT, k] != k:
-        runs[PARENT, k] = runs[PARENT, runs[PARENT, k]]
-        k = runs[PARENT, k]
+    k = uint64(k)
+    while uint64(runs[PARENT, k]) != k:
+        grandparent = runs[PARENT, uint64(runs[PARENT, k])]
+        runs[PARENT, k] = grandparent
+        k = uint64(grandparent)
     return k
 
 

@@ -11,6 +11,8 @@ from .cache import inner, kernel
 from .layout import FLOATS, INTS, LEVEL, PAD
 from .simd import (
     LANES,
+    any_lane,
+    every_lane,
     interleave,
     lane_numbers,
     larger,
@@ -23,23 +25,24 @@ from .simd import (
 )
 
 
-@kernel(void(LEVEL, FLOATS, int64, int64))
-def spread_rows(level, weights, begin, end):
-    """Spread patch rows ``begin`` to ``end - 1`` along x into ``level.spread``.
+@inner
+def spread_row(level, weights, i):
+    """Spread the patches of row ``i`` along x into three rows of ``level.spread``.
 
-    ``weights`` (1, 16): the spatial weight across a patch, 0 beyond it.  Per patch row three rows are written:
-    sum w p u, sum w p, sum w over the accepted patches.
+    ``weights`` (1, 16): the spatial weight across a patch, 0 beyond it.  The rows hold sum w p u, sum w p and sum w over
+    the accepted patches.
     """
     patches = level.cols.shape[1] - LANES
     w = load(weights, uint64(0), uint64(0))
     zero = splat(float32(0))
-    for i in range(begin, end):
-        a, b, c = uint64(3 * i), uint64(3 * i + 1), uint64(3 * i + 2)
-        for x in range(uint64(0), uint64(level.spread.shape[1]), uint64(LANES)):
-            store(level.spread, a, x, zero)
-            store(level.spread, b, x, zero)
-            store(level.spread, c, x, zero)
-        for j in range(patches):
+    a, b, c = uint64(3 * i), uint64(3 * i + 1), uint64(3 * i + 2)
+    for x in range(uint64(0), uint64(level.spread.shape[1]), uint64(LANES)):
+        store(level.spread, a, x, zero)
+        store(level.spread, b, x, zero)
+        store(level.spread, c, x, zero)
+    # Neighbouring patches overlap; taking every eighth in turn keeps a load from waiting for the last store.
+    for start in range(8):
+        for j in range(start, patches, 8):
             p = level.patch_probability[i, j]
             if p > 0:
                 x = uint64(level.cols[0, j])
@@ -50,33 +53,40 @@ def spread_rows(level, weights, begin, end):
 
 
 @kernel(void(LEVEL, FLOATS, FLOATS, INTS, float64, float64, int64, int64))
-def fuse_rows(level, weights, full_x, covering, min_support, min_probability, begin, end):
+def fuse_rows(level, row_weights, full_x, covering, min_support, min_probability, begin, end):
     """Pixel rows ``begin`` to ``end - 1`` of ``level.disparity`` and ``level.probability`` (Eq. 13).
 
-    ``weights`` (1, 16): the spatial weight down a patch.  ``full_x`` (1, row stride): what ``spread_rows`` would sum up to
-    were every patch accepted.  ``covering`` (h, 2): first and last + 1 patch row covering a pixel row.  A pixel is known
-    if accepted patches hold ``min_support`` of the full weight and its probability is ``min_probability`` or more.
+    ``covering`` (h, 2): first and last + 1 patch row over each pixel row; ``row_weights`` (h, k): their spatial weights there.
+    ``full_x`` (1, row stride): what ``spread_row`` would sum up to were every patch accepted.  A pixel is known if accepted
+    patches hold ``min_support`` of the full weight and its probability is ``min_probability`` or more.
     """
     unknown = splat(float32(np.nan))
-    zero, tiny = splat(float32(0)), splat(float32(1e-30))
+    zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(1e-30))
     threshold = splat(float32(min_probability))
-    for y in range(begin, end):
-        first, last = covering[y, 0], covering[y, 1]
+    three = uint64(3)
+    for y in range(uint64(begin), uint64(end)):
+        first, count = uint64(covering[y, 0]), uint64(covering[y, 1] - covering[y, 0])
         full = float32(0)
-        for i in range(first, last):
-            full += weights[0, y - level.rows[i]]
+        for k in range(count):
+            full += row_weights[y, k]
         needed = splat(full * float32(min_support))
         for x in range(uint64(0), uint64(level.disparity.shape[1]), uint64(LANES)):
             wpu = wp = w = zero
-            for i in range(uint64(first), uint64(last)):
-                g = splat(weights[0, y - level.rows[i]])
-                wpu += g * load(level.spread, uint64(3) * i, x)
-                wp += g * load(level.spread, uint64(3) * i + uint64(1), x)
-                w += g * load(level.spread, uint64(3) * i + uint64(2), x)
-            probability = wp / larger(w, tiny)
+            for k in range(count):
+                w += splat(row_weights[y, k]) * load(level.spread, three * (first + k) + uint64(2), x)
+            if not any_lane(w > zero):
+                store(level.disparity, y, x, unknown)
+                store(level.probability, y, x, zero)
+                continue
+            for k in range(count):
+                g = splat(row_weights[y, k])
+                wpu += g * load(level.spread, three * (first + k), x)
+                wp += g * load(level.spread, three * (first + k) + uint64(1), x)
+            over = one / larger(w * wp, tiny)  # one division serves both ratios
+            probability = wp * wp * over
             known = (w >= needed * load(full_x, uint64(0), x)) & (probability >= threshold) & (wp > zero)
-            store(level.disparity, uint64(y), x, select(known, wpu / larger(wp, tiny), unknown))
-            store(level.probability, uint64(y), x, select(known, probability, zero))
+            store(level.disparity, y, x, select(known, wpu * w * over, unknown))
+            store(level.probability, y, x, select(known, probability, zero))
 
 
 @inner
@@ -161,8 +171,8 @@ def upsample_rows(disparity, probability, width, out_disparity, out_probability,
     """
     height = disparity.shape[0]
     whole = out_width // 2
-    two, three_quarters, quarter = splat(float32(2)), splat(float32(0.75)), splat(float32(0.25))
-    tiny, zero = splat(float32(1e-6)), splat(float32(0))
+    one, three_quarters, quarter = splat(float32(1)), splat(float32(0.75)), splat(float32(0.25))
+    tiny = splat(float32(1e-6))
     for row in range(begin, end):
         near = row // 2
         far = min(max(near + (1 if row % 2 else -1), 0), height - 1)
@@ -174,20 +184,20 @@ def upsample_rows(disparity, probability, width, out_disparity, out_probability,
             w_mid = three_quarters * load(blended, uint64(1), mid)
             w_even = w_mid + quarter * load(blended, uint64(1), left)
             w_odd = w_mid + quarter * load(blended, uint64(1), right)
-            # 0 / 0 is NaN, which is what an unknown disparity is.
-            over_even, over_odd = two / w_even, two / w_odd
             d_mid = three_quarters * load(blended, uint64(0), mid)
-            first, second = interleave(
-                (d_mid + quarter * load(blended, uint64(0), left)) * over_even,
-                (d_mid + quarter * load(blended, uint64(0), right)) * over_odd,
-            )
+            d_even = d_mid + quarter * load(blended, uint64(0), left)
+            d_odd = d_mid + quarter * load(blended, uint64(0), right)
+            p_mid = three_quarters * load(blended, uint64(2), mid)
+            p_even = p_mid + quarter * load(blended, uint64(2), left)
+            p_odd = p_mid + quarter * load(blended, uint64(2), right)
+            if not every_lane((w_even == one) & (w_odd == one)):
+                # 0 / 0 is NaN, which is what an unknown disparity is.
+                d_even, d_odd = d_even / w_even, d_odd / w_odd
+                p_even, p_odd = p_even / larger(w_even, tiny), p_odd / larger(w_odd, tiny)
+            first, second = interleave(d_even + d_even, d_odd + d_odd)
             store(out_disparity, uint64(row), uint64(2 * x), first)
             store(out_disparity, uint64(row), uint64(2 * x + LANES), second)
-            p_mid = three_quarters * load(blended, uint64(2), mid)
-            first, second = interleave(
-                (p_mid + quarter * load(blended, uint64(2), left)) / larger(w_even, tiny),
-                (p_mid + quarter * load(blended, uint64(2), right)) / larger(w_odd, tiny),
-            )
+            first, second = interleave(p_even, p_odd)
             store(out_probability, uint64(row), uint64(2 * x), first)
             store(out_probability, uint64(row), uint64(2 * x + LANES), second)
             x += LANES

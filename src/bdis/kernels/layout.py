@@ -26,7 +26,6 @@ class Level(NamedTuple):
     left: np.ndarray  # int16, grey value x intensity scale
     gradient: np.ndarray  # int16, left[x + 1] - left[x - 1]: twice the central difference
     right: np.ndarray  # int16
-    pairs: np.ndarray  # int32, right[x] in the low half and right[x + 1] in the high half
     usable_left: np.ndarray  # uint8, 1 where the pixel and both horizontal neighbours were seen
     usable_right: np.ndarray  # uint8, 1 where the pixel and its right neighbour were seen
     rows: np.ndarray  # int32 (n,), first image row of each row of patches
@@ -59,10 +58,12 @@ class Search(NamedTuple):
 class Scratch(NamedTuple):
     """What one thread needs while it searches; nothing in it outlives a row of patches."""
 
-    sums: np.ndarray  # int32 (20, row stride + 16), see search.py
+    sums: np.ndarray  # int32 (10, row stride), see search.py
     whole: np.ndarray  # int32 (5, 16), whole numbers of sixteen patches
-    real: np.ndarray  # float32 (4, 16), real numbers of sixteen patches
+    real: np.ndarray  # float32 (7, 16), real numbers of sixteen patches
     tables: np.ndarray  # float32 (3, 16 * 16 + 16), shift tables of sixteen patches
+    listed: np.ndarray  # int32 (1, patches in a row + 16), the patches of a row that have a start
+    start: np.ndarray  # float32, likewise: where they start, px
 
 
 FLOATS = types.Array(types.float32, 2, "C")
@@ -77,8 +78,8 @@ IMAGE_FLOATS = types.Array(types.float32, 2, "A", readonly=True)
 
 
 LEVEL = types.NamedTuple(
-    [SHORTS, SHORTS, SHORTS, INTS, BYTES, BYTES, INTS1, INTS] + [FLOATS] * 5, Level
+    [SHORTS, SHORTS, SHORTS, BYTES, BYTES, INTS1, INTS] + [FLOATS] * 5, Level
 )
-SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS], Scratch)
+SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS, INTS, FLOATS], Scratch)
 _OF_SCALAR = {int: types.int64, float: types.float64, bool: types.boolean}
 SEARCH = types.NamedTuple([_OF_SCALAR[kind] for kind in Search.__annotations__.values()], Search)

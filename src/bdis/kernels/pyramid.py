@@ -7,18 +7,20 @@ of its four parents is.  An odd last row or column counts twice.
 from numba import boolean, float64, int32, int64, uint64, void
 
 from .cache import inner, kernel
-from .layout import BYTES, IMAGE_BYTES, IMAGE_FLOATS, INTS, PAD, SHORTS
-from .simd import LANES, any_lane, load, load_grey_pairs, load_pair_sums, splat, store
+from .layout import BYTES, IMAGE_BYTES, IMAGE_FLOATS, PAD, SHORTS
+from .simd import LANES, any_lane, load, load_grey_pairs, load_pair_sums, prefetch, splat, store
 
 
 @inner
 def _repeat_border(image, row, width):
     """Fill the padding of one row with the row's first and last pixel."""
-    for col in range(PAD):
-        image[row, col] = image[row, PAD]
-    last = image[row, PAD + width - 1]
-    for col in range(PAD + width, image.shape[1]):
-        image[row, col] = last
+    row = uint64(row)
+    store(image, row, uint64(0), splat(int32(image[row, PAD])))
+    edge = splat(int32(image[row, PAD + width - 1]))
+    last = image.shape[1] - LANES
+    for col in range(uint64(PAD + width), uint64(last), uint64(LANES)):
+        store(image, row, col, edge)
+    store(image, row, uint64(last), edge)
 
 
 def _halve_bytes(channels, name):
@@ -41,6 +43,9 @@ def _halve_bytes(channels, name):
             while x < whole:
                 x = min(x, whole - LANES)  # the last sixteen overlap: never read past the row
                 col = uint64(2 * channels * x)
+                for part in range(uint64(channels)):  # the next two rows: the hardware does not guess across pages
+                    prefetch(image, uint64(2) + top, col + part * uint64(64))
+                    prefetch(image, uint64(3) + top, col + part * uint64(64))
                 a, b = load_grey_pairs(image, top, col, channels)
                 c, d = load_grey_pairs(image, bottom, col, channels)
                 black = black | (a == zero) | (b == zero) | (c == zero) | (d == zero)
@@ -96,23 +101,14 @@ def halve_shorts(image, width, out):
 
 @kernel(void(SHORTS, SHORTS))
 def gradient(image, out):
-    """Twice the central difference along x, over the padded width (0 in its first and last column)."""
-    width = image.shape[1]
+    """Twice the central difference along x, over the padded width (0 in the outer padding)."""
+    last = uint64(image.shape[1] - LANES)
+    zero = splat(int32(0))
     for y in range(uint64(image.shape[0])):
-        out[y, 0] = out[y, width - 1] = 0
-        for x in range(uint64(1), uint64(width - 1)):
-            out[y, x] = image[y, x + uint64(1)] - image[y, x - uint64(1)]
-
-
-@kernel(void(SHORTS, INTS))
-def pair_up(image, out):
-    """Each pixel with its right neighbour in one int32 (low half, high half); the last column repeats."""
-    width = image.shape[1]
-    for y in range(uint64(image.shape[0])):
-        for x in range(uint64(width - 1)):
-            out[y, x] = int32(image[y, x]) | (int32(image[y, x + uint64(1)]) << int32(16))
-        last = int32(image[y, width - 1])
-        out[y, width - 1] = last | (last << int32(16))
+        store(out, y, uint64(0), zero)
+        store(out, y, last, zero)
+        for x in range(uint64(1), last, uint64(LANES)):
+            store(out, y, x, load(image, y, x + uint64(1)) - load(image, y, x - uint64(1)))
 
 
 @kernel(void(IMAGE_BYTES, int64, BYTES))

@@ -20,86 +20,108 @@ with D the SSD of the mean-normalised patches at integer shifts and V[s] that of
 from numba import boolean, float32, int32, int64, uint64, void
 
 from .cache import inner, kernel
+from .fusion import spread_row
 from .layout import BELOW_START, FLOATS, LEVEL, PAD, SCRATCH, SEARCH, SHIFTS
 from .posterior import window_posterior, window_samples
 from .simd import (
     LANES,
     absolute,
     any_lane,
-    dot_pairs,
+    dot_halves,
+    dot_shifts,
     floor,
     gather,
     lane_numbers,
     larger,
     load,
     load_pair,
+    load_two_rows,
     mask_bits,
     select,
+    slide,
     smaller,
+    sort_shifts,
     splat,
     store,
+    subtract_halves,
     to_float,
     to_int,
+    trailing_zeros,
 )
 
-# Rows of scratch.sums: box sums over a patch at each column, for the current row of patches; then the same
-# before the horizontal pass.
-SUM_T, SUM_TT, SUM_G, SUM_GG, SUM_GT, SUM_R, SUM_RR, SUM_DD, HIDDEN_LEFT, HIDDEN_RIGHT = range(10)
-COLUMNS = 10
+# Rows of scratch.sums.  Sums over a patch whose first column is the index: left T, T^2, G^2, right R, R^2,
+# (R[x+1] - R[x])^2, unusable pixels of either image; then two sums down one column only.
+SUM_T, SUM_TT, SUM_GG, SUM_R, SUM_RR, SUM_DD, HIDDEN_LEFT, HIDDEN_RIGHT, COLUMN_T, COLUMN_TT = range(10)
 # Rows of scratch.whole and scratch.real: one number for each of the current sixteen patches.
 COL, FIRST, MEAN, T_SUM, G_SUM = range(5)
-T_CENTRED, T_ENERGY, GT, GAIN = range(4)
+T_CENTRED, T_ENERGY, GT, GAIN, START, DISPARITY, PROBABILITY = range(7)
 # Rows of scratch.tables: 16 shifts for each of the current sixteen patches.
 STEP, SSD, BEND = range(3)
 
 
 @inner
-def column_sums(level, top, size, sums):
-    """Sums down ``size`` rows from ``top``, at every column."""
-    width = uint64(level.left.shape[1])
-    for col in range(uint64(0), width, uint64(LANES)):
-        t_1 = t_2 = g_1 = g_2 = gt = r_1 = r_2 = d_2 = splat(int32(0))
-        for row in range(uint64(top), uint64(top + size)):
-            t, g = load(level.left, row, col), load(level.gradient, row, col)
-            pair = load(level.pairs, row, col)
-            r = (pair << splat(int32(16))) >> splat(int32(16))
-            d = (pair >> splat(int32(16))) - r
-            t_1, t_2 = t_1 + t, t_2 + t * t
-            g_1, g_2, gt = g_1 + g, g_2 + g * g, gt + g * t
-            r_1, r_2, d_2 = r_1 + r, r_2 + r * r, d_2 + d * d
-        store(sums, uint64(COLUMNS + SUM_T), col, t_1)
-        store(sums, uint64(COLUMNS + SUM_TT), col, t_2)
-        store(sums, uint64(COLUMNS + SUM_G), col, g_1)
-        store(sums, uint64(COLUMNS + SUM_GG), col, g_2)
-        store(sums, uint64(COLUMNS + SUM_GT), col, gt)
-        store(sums, uint64(COLUMNS + SUM_R), col, r_1)
-        store(sums, uint64(COLUMNS + SUM_RR), col, r_2)
-        store(sums, uint64(COLUMNS + SUM_DD), col, d_2)
+def add_neighbours(a, b, size):
+    """Lane k: sum of ``size`` (even, 4 to 16) neighbours from lane k on, of the 32 lanes a, b; by doubling."""
+    a_2, b_2 = a + slide(a, b, 1), b + slide(b, b, 1)
+    a_4, b_4 = a_2 + slide(a_2, b_2, 2), b_2 + slide(b_2, b_2, 2)
+    if size == 4:
+        return a_4
+    if size == 6:
+        return a_4 + slide(a_2, b_2, 4)
+    a_8 = a_4 + slide(a_4, b_4, 4)
+    if size == 8:
+        return a_8
+    if size == 10:
+        return a_8 + slide(a_2, b_2, 8)
+    if size == 12:
+        return a_8 + slide(a_4, b_4, 8)
+    if size == 14:
+        return a_8 + slide(a_4, b_4, 8) + slide(a_2, b_2, 12)
+    return a_8 + slide(a_8, b_4 + slide(b_4, b_4, 4), 8)
 
 
 @inner
-def hidden_columns(level, top, size, sums):
-    """Unusable pixels down ``size`` rows from ``top``, at every column of both images."""
+def box_sums(level, top, size, sums):
+    """Fill ``sums`` for patches whose first row is ``top``: one pass down the rows, sixteen columns at a time."""
+    old_t = old_tt = old_gg = old_r = old_rr = old_dd = splat(int32(0))
+    one, ones = uint64(1), splat(int32(0x00010001))
+    for col in range(uint64(0), uint64(level.left.shape[1] - LANES), uint64(LANES)):
+        t_1 = t_2 = g_2 = tt = r_1 = r_2 = d_2 = splat(int32(0))
+        for row in range(uint64(top), uint64(top + size), uint64(2)):
+            t, g = load_two_rows(level.left, row, col), load_two_rows(level.gradient, row, col)
+            r = load_two_rows(level.right, row, col)
+            d = subtract_halves(load_two_rows(level.right, row, col + one), r)
+            t_1, t_2, g_2 = dot_halves(t_1, t, ones), dot_halves(t_2, t, t), dot_halves(g_2, g, g)
+            tt = dot_halves(tt, t, load_two_rows(level.left, row, col + one))
+            r_1, r_2, d_2 = dot_halves(r_1, r, ones), dot_halves(r_2, r, r), dot_halves(d_2, d, d)
+        store(sums, uint64(COLUMN_T), col, t_1)
+        store(sums, uint64(COLUMN_TT), col, tt)
+        if col > uint64(0):
+            before = col - uint64(LANES)
+            store(sums, uint64(SUM_T), before, add_neighbours(old_t, t_1, size))
+            store(sums, uint64(SUM_TT), before, add_neighbours(old_tt, t_2, size))
+            store(sums, uint64(SUM_GG), before, add_neighbours(old_gg, g_2, size))
+            store(sums, uint64(SUM_R), before, add_neighbours(old_r, r_1, size))
+            store(sums, uint64(SUM_RR), before, add_neighbours(old_rr, r_2, size))
+            store(sums, uint64(SUM_DD), before, add_neighbours(old_dd, d_2, size))
+        old_t, old_tt, old_gg, old_r, old_rr, old_dd = t_1, t_2, g_2, r_1, r_2, d_2
+
+
+@inner
+def hidden_sums(level, top, size, sums):
+    """Unusable pixels of either image under patches whose first row is ``top``."""
+    old_left = old_right = splat(int32(0))
     one = splat(int32(1))
-    for col in range(uint64(0), uint64(level.left.shape[1]), uint64(LANES)):
+    for col in range(uint64(0), uint64(level.left.shape[1] - LANES), uint64(LANES)):
         left = right = splat(int32(0))
         for row in range(uint64(top), uint64(top + size)):
             left += one - load(level.usable_left, row, col)
             right += one - load(level.usable_right, row, col)
-        store(sums, uint64(COLUMNS + HIDDEN_LEFT), col, left)
-        store(sums, uint64(COLUMNS + HIDDEN_RIGHT), col, right)
-
-
-@inner
-def box_sums(first, last, size, sums):
-    """Sums of ``size`` neighbouring columns, at every column, for rows ``first`` to ``last - 1`` of the sums."""
-    width = uint64(sums.shape[1] - LANES)
-    for k in range(uint64(first), uint64(last)):
-        for col in range(uint64(0), width, uint64(LANES)):
-            total = splat(int32(0))
-            for x in range(uint64(size)):
-                total += load(sums, uint64(COLUMNS) + k, col + x)
-            store(sums, k, col, total)
+        if col > uint64(0):
+            before = col - uint64(LANES)
+            store(sums, uint64(HIDDEN_LEFT), before, add_neighbours(old_left, left, size))
+            store(sums, uint64(HIDDEN_RIGHT), before, add_neighbours(old_right, right, size))
+        old_left, old_right = left, right
 
 
 @inner
@@ -109,12 +131,11 @@ def template_products(level, row, col, first, size):
     for y in range(uint64(row), uint64(row + size), uint64(2)):
         below = y + uint64(1)
         for x in range(uint64(0), uint64(size), uint64(2)):
-            upper, lower = load(level.pairs, y, first + x), load(level.pairs, below, first + x)
-            st_even = dot_pairs(st_even, upper, load_pair(level.left, y, col + x))
-            sg_even = dot_pairs(sg_even, upper, load_pair(level.gradient, y, col + x))
-            st_odd = dot_pairs(st_odd, lower, load_pair(level.left, below, col + x))
-            sg_odd = dot_pairs(sg_odd, lower, load_pair(level.gradient, below, col + x))
-    return st_even + st_odd, sg_even + sg_odd
+            st_even = dot_shifts(st_even, level.right, y, first + x, load_pair(level.left, y, col + x))
+            sg_even = dot_shifts(sg_even, level.right, y, first + x, load_pair(level.gradient, y, col + x))
+            st_odd = dot_shifts(st_odd, level.right, below, first + x, load_pair(level.left, below, col + x))
+            sg_odd = dot_shifts(sg_odd, level.right, below, first + x, load_pair(level.gradient, below, col + x))
+    return sort_shifts(st_even + st_odd), sort_shifts(sg_even + sg_odd)
 
 
 @inner
@@ -146,16 +167,21 @@ def fill_tables(level, row, k, size, scratch):
 
 @inner
 def template_sums(cols, size, scratch):
-    """Sums of sixteen templates, centred on their (whole) mean; returns the lanes that have a gradient at all."""
+    """Sums of sixteen templates, centred on their (whole) mean; returns the lanes that have a gradient at all.
+
+    With G[x] = T[x+1] - T[x-1] the sums of G and of G T telescope to their ends, so they need no pass of their own.
+    """
     sums, whole, real = scratch.sums, scratch.whole, scratch.real
-    count = int32(size * size)
+    count, one, last = int32(size * size), splat(int32(1)), splat(int32(size - 1))
     t = gather(sums, uint64(SUM_T), cols)
-    g = gather(sums, uint64(SUM_G), cols)
+    column = uint64(COLUMN_T)
+    g = gather(sums, column, cols + last + one) + gather(sums, column, cols + last)
+    g = g - gather(sums, column, cols) - gather(sums, column, cols - one)
+    gt = gather(sums, uint64(COLUMN_TT), cols + last) - gather(sums, uint64(COLUMN_TT), cols - one)
     gg = to_float(gather(sums, uint64(SUM_GG), cols))
     mean = to_int(to_float(t) * splat(float32(1) / float32(count)))
     t_centred = t - mean * splat(count)
     tt = to_float(gather(sums, uint64(SUM_TT), cols) - mean * (t + t_centred))
-    gt = to_float(gather(sums, uint64(SUM_GT), cols) - mean * g)
     offset = to_float(t_centred) * splat(float32(1) / float32(count))
     store(whole, uint64(COL), uint64(0), cols)
     store(whole, uint64(MEAN), uint64(0), mean)
@@ -163,7 +189,7 @@ def template_sums(cols, size, scratch):
     store(whole, uint64(G_SUM), uint64(0), g)
     store(real, uint64(T_CENTRED), uint64(0), to_float(t_centred))
     store(real, uint64(T_ENERGY), uint64(0), tt - offset * to_float(t_centred))
-    store(real, uint64(GT), uint64(0), gt - offset * to_float(g))
+    store(real, uint64(GT), uint64(0), to_float(gt - mean * g) - offset * to_float(g))
     # The stored gradient is twice dT/dx, hence the 2.
     store(real, uint64(GAIN), uint64(0), splat(float32(2)) / larger(gg, splat(float32(1))))
     return gg > splat(float32(0))
@@ -191,66 +217,108 @@ def descend(tables, start, lowest, highest, active, settings):
     return place
 
 
-@kernel(void(LEVEL, FLOATS, FLOATS, int64, int64, boolean, boolean, SEARCH, SCRATCH, int64, int64))
-def search_rows(
-    level, coarser, coarser_probability, coarser_width, width, is_coarsest, has_hidden, settings, scratch, begin, end
-):
-    """Disparity and probability of the patches in rows ``begin`` to ``end - 1``: Eq. 1, 4-6, 11-12.
+@inner
+def list_patches(level, i, width, parent, is_coarsest, settings, scratch):
+    """List the patches of row ``i`` that have somewhere to start; returns how many.
 
-    Reads ``coarser`` (float32, px of the coarser level, NaN = unknown) and ``coarser_probability`` unless
-    ``is_coarsest``; writes ``level.patch_disparity`` and ``level.patch_probability`` (0 = rejected).
+    A patch starts from twice the coarser disparity at its centre, at the coarsest level from 0, and is left out where the
+    coarser level knows nothing or the start lies outside the image.  Writes ``scratch.listed`` and ``scratch.start``.
     """
     size = settings.patch_size
     patches = level.cols.shape[1] - LANES
+    middle = splat(int32(size // 2))
+    parent_row = uint64(min((level.rows[i] + size // 2) // 2, parent.disparity.shape[0] - 1))
+    last_parent = splat(float32((width + 1) // 2 - 1))
+    count = 0
+    for j in range(0, patches, LANES):
+        x_whole = load(level.cols, uint64(0), uint64(j))
+        x = to_float(x_whole)
+        lowest = larger(x - splat(float32(width - size)), splat(float32(settings.min_disparity)))
+        highest = smaller(x, splat(float32(settings.max_disparity)))
+        if is_coarsest:
+            start = smaller(larger(splat(float32(0)), lowest), highest)
+        else:
+            parent_col = to_int(smaller(to_float((x_whole + middle) >> splat(int32(1))), last_parent))
+            start = gather(parent.disparity, parent_row, parent_col)
+            start = start + start
+        good = (start >= lowest) & (start <= highest) & (lane_numbers() < splat(int32(patches - j)))
+        store(scratch.real, uint64(START), uint64(0), start)
+        bits = mask_bits(good)
+        while bits:
+            k = uint64(trailing_zeros(bits))
+            bits &= bits - 1
+            scratch.listed[0, uint64(count)] = j + int64(k)
+            scratch.start[0, uint64(count)] = scratch.real[START, k]
+            count += 1
+    for k in range(count, count + LANES):  # a full sixteen for the last load
+        scratch.listed[0, uint64(k)] = scratch.listed[0, uint64(max(count - 1, 0))]
+        scratch.start[0, uint64(k)] = scratch.start[0, uint64(max(count - 1, 0))]
+    return count
+
+
+@inner
+def search_sixteen(level, i, width, parent, is_coarsest, settings, scratch, offset, count):
+    """Search the listed patches ``offset`` to ``offset + 15``; returns disparity and probability (0 = rejected)."""
+    size = settings.patch_size
+    zero = splat(float32(0))
+    patch = load(scratch.listed, uint64(0), uint64(offset))
+    start = load(scratch.start, uint64(0), uint64(offset))
+    x_whole = gather(level.cols, uint64(0), patch)
+    x = to_float(x_whole)
+    textured = template_sums(x_whole + splat(int32(PAD)), size, scratch)
+    active = textured & (lane_numbers() < splat(int32(count - offset)))
+
+    right_x = x - start
+    floor_x = floor(right_x)
+    origin = floor_x - splat(float32(BELOW_START))  # image column of the table's first shift
+    store(scratch.whole, uint64(FIRST), uint64(0), to_int(floor_x) + splat(int32(PAD - BELOW_START)))
+    bits = mask_bits(active)
+    for k in range(LANES):
+        if (bits >> k) & 1:
+            fill_tables(level, level.rows[i], k, size, scratch)
+
+    lowest = larger(x - splat(float32(width - size)), splat(float32(settings.min_disparity)))
+    highest = smaller(x, splat(float32(settings.max_disparity)))
+    found = descend(scratch.tables, right_x - origin, x - highest - origin, x - lowest - origin, active, settings)
+    ssd = window_samples(scratch.tables, found, settings.window_step)
+    posterior, is_minimum = window_posterior(ssd, settings)
+    probability = splat(float32(1))
+    if settings.posterior:
+        active = active & is_minimum
+        probability = posterior * splat(float32(settings.level_weight))
+        if settings.propagate and not is_coarsest:
+            parent_row = uint64(min((level.rows[i] + size // 2) // 2, parent.disparity.shape[0] - 1))
+            parent_col = to_float((x_whole + splat(int32(size // 2))) >> splat(int32(1)))
+            parent_col = to_int(smaller(parent_col, splat(float32((width + 1) // 2 - 1))))
+            probability = probability + gather(parent.probability, parent_row, parent_col)
+    return x - origin - found, select(active, probability, zero)
+
+
+@kernel(void(LEVEL, LEVEL, int64, boolean, boolean, SEARCH, FLOATS, SCRATCH, int64, int64))
+def search_rows(level, parent, width, is_coarsest, has_hidden, settings, weights, scratch, begin, end):
+    """Disparity and probability of the patches in rows ``begin`` to ``end - 1``: Eq. 1, 4-6, 11-12.
+
+    Reads the fused result of the coarser level ``parent`` unless ``is_coarsest``; writes ``level.patch_disparity`` and
+    ``level.patch_probability`` (0 = rejected), and spreads each row of patches for the fusion while it is in cache.
+    """
     zero = splat(float32(0))
     for i in range(begin, end):
-        top = level.rows[i]
-        column_sums(level, top, size, scratch.sums)
-        box_sums(0, HIDDEN_LEFT, size, scratch.sums)
-        if has_hidden:
-            hidden_columns(level, top, size, scratch.sums)
-            box_sums(HIDDEN_LEFT, COLUMNS, size, scratch.sums)
-        parent_row = uint64(min((top + size // 2) // 2, coarser.shape[0] - 1))
-        for j in range(0, patches, LANES):
-            x_int = load(level.cols, uint64(0), uint64(j))
-            cols = x_int + splat(int32(PAD))
-            x = to_float(x_int)
-            textured = template_sums(cols, size, scratch)
-
-            lowest = larger(x - splat(float32(width - size)), splat(float32(settings.min_disparity)))
-            highest = smaller(x, splat(float32(settings.max_disparity)))
-            inherited = zero
-            if is_coarsest:
-                start = smaller(larger(zero, lowest), highest)
-                active = textured & (lowest <= highest)
-            else:
-                parent_col = (x_int + splat(int32(size // 2))) >> splat(int32(1))
-                parent_col = to_int(smaller(to_float(parent_col), splat(float32(coarser_width - 1))))
-                start = gather(coarser, parent_row, parent_col)
-                start = start + start
-                if settings.propagate:
-                    inherited = gather(coarser_probability, parent_row, parent_col)
-                active = textured & (start >= lowest) & (start <= highest)
-            active = active & (lane_numbers() < splat(int32(patches - j)))
-
-            right_x = select(active, x - start, x)
-            floor_x = floor(right_x)
-            store(scratch.whole, uint64(FIRST), uint64(0), to_int(floor_x) - splat(int32(BELOW_START - PAD)))
-            origin = floor_x - splat(float32(BELOW_START))
-            place = right_x - origin
-
-            bits = mask_bits(active)
-            for k in range(LANES):
-                if (bits >> k) & 1:
-                    fill_tables(level, top, k, size, scratch)
-            found = descend(scratch.tables, place, x - highest - origin, x - lowest - origin, active, settings)
-            ssd = window_samples(scratch.tables, found, settings.window_step)
-            posterior, is_minimum = window_posterior(ssd, settings)
-            if settings.posterior:
-                accepted = active & is_minimum
-                probability = posterior * splat(float32(settings.level_weight)) + inherited
-            else:
-                accepted = active
-                probability = splat(float32(1))
-            store(level.patch_disparity, uint64(i), uint64(j), x - origin - found)
-            store(level.patch_probability, uint64(i), uint64(j), select(accepted, probability, zero))
+        for j in range(uint64(0), uint64(level.patch_probability.shape[1] - LANES), uint64(LANES)):
+            store(level.patch_probability, uint64(i), j, zero)
+        count = list_patches(level, i, width, parent, is_coarsest, settings, scratch)
+        if count > 0:
+            box_sums(level, level.rows[i], settings.patch_size, scratch.sums)
+            if has_hidden:
+                hidden_sums(level, level.rows[i], settings.patch_size, scratch.sums)
+        for offset in range(0, count, LANES):
+            disparity, probability = search_sixteen(
+                level, i, width, parent, is_coarsest, settings, scratch, offset, count
+            )
+            store(scratch.real, uint64(DISPARITY), uint64(0), disparity)
+            store(scratch.real, uint64(PROBABILITY), uint64(0), probability)
+            for k in range(min(LANES, count - offset)):
+                j = uint64(scratch.listed[0, uint64(offset + k)])
+                level.patch_disparity[uint64(i), j] = scratch.real[DISPARITY, uint64(k)]
+                level.patch_probability[uint64(i), j] = scratch.real[PROBABILITY, uint64(k)]
+        if settings.posterior:
+            spread_row(level, weights, i)

@@ -21,6 +21,8 @@ from numba.extending import intrinsic, register_model
 LANES = 16
 
 _I32 = ir.IntType(32)
+_HALVES = ir.VectorType(ir.IntType(16), 2 * LANES)  # a vector of int32 seen as int16
+_WIDE = ir.VectorType(_I32, 2 * LANES)
 _SPLAT_MASK = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
 
 
@@ -187,6 +189,36 @@ def load_pair(typing_context, array, row, col):
 
 
 @intrinsic
+def load_two_rows(typing_context, array, row, col):
+    """``array[row, col + k]`` in the low and ``array[row + 1, col + k]`` in the high half of lane k, of an int16 array."""
+
+    def generate(context, builder, sig, args):
+        array, row, col = args
+        memory = ir.VectorType(ir.IntType(16), LANES)
+        rows = []
+        for place in (row, builder.add(row, ir.Constant(ir.IntType(64), 1))):
+            value = builder.load(_address(context, builder, sig.args[0], array, place, col, memory))
+            value.align = 2
+            rows.append(value)
+        order = [lane + LANES * side for lane in range(LANES) for side in (0, 1)]
+        both = builder.shuffle_vector(*rows, ir.Constant(_WIDE, order))
+        return builder.bitcast(both, int32x16.llvm)
+
+    return int32x16(array, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def subtract_halves(typing_context, a, b):
+    """a - b in the low and the high int16 of each lane."""
+
+    def generate(context, builder, sig, args):
+        x, y = (builder.bitcast(v, _HALVES) for v in args)
+        return builder.bitcast(builder.sub(x, y), int32x16.llvm)
+
+    return int32x16(int32x16, int32x16), generate
+
+
+@intrinsic
 def load_pair_sums(typing_context, array, row, col):
     """``array[row, col + 2k] + array[row, col + 2k + 1]`` in lane k, of an int16 array."""
 
@@ -210,8 +242,17 @@ def load_grey_pairs(typing_context, array, row, col, channels):
     if not isinstance(channels, types.IntegerLiteral):
         return None
     count = channels.literal_value
-    weights = (256,) if count == 1 else (77, 150, 29)
+    weights = (77, 150, 29)
     result = types.UniTuple(int32x16, 2)
+
+    def generate_grey(context, builder, sig, args):
+        memory = ir.VectorType(ir.IntType(16), LANES)  # two pixels each, the first in the low byte
+        pixels = builder.load(_address(context, builder, sig.args[0], *args[:3], memory))
+        pixels.align = 1
+        pixels = builder.zext(pixels, int32x16.llvm)
+        eight, high = (ir.Constant(int32x16.llvm, [v] * LANES) for v in (8, 0xFF00))
+        even = builder.and_(builder.shl(pixels, eight), high)
+        return context.make_tuple(builder, sig.return_type, [even, builder.and_(pixels, high)])
 
     def generate(context, builder, sig, args):
         memory = ir.VectorType(ir.IntType(8), 2 * LANES * count)
@@ -230,7 +271,8 @@ def load_grey_pairs(typing_context, array, row, col, channels):
             greys.append(grey)
         return context.make_tuple(builder, sig.return_type, greys)
 
-    return result(array, types.uint64, types.uint64, channels), generate
+    chosen = generate_grey if count == 1 else generate
+    return result(array, types.uint64, types.uint64, channels), chosen
 
 
 @intrinsic
@@ -274,29 +316,78 @@ def lane_numbers(typing_context):
     return int32x16(), generate
 
 
-@intrinsic
-def dot_pairs(typing_context, total, a, b):
-    """``total + low(a) * low(b) + high(a) * high(b)`` over the int16 halves of each lane.
+def _dot(builder, total, a, b):
+    """total + the sum of two neighbouring int16 products, per lane of int32.
 
-    Written so that LLVM finds ``pmaddwd`` (or VNNI's ``vpdpwssd``) where there is one.
+    In this form LLVM finds ``pmaddwd`` (or VNNI's ``vpdpwssd``); in other forms of the same sum it does not.
+    """
+    products = builder.mul(builder.sext(a, _WIDE), builder.sext(b, _WIDE))
+    even, odd = (
+        builder.shuffle_vector(
+            products,
+            ir.Constant(_WIDE, ir.Undefined),
+            ir.Constant(int32x16.llvm, list(range(start, 2 * LANES, 2))),
+        )
+        for start in (0, 1)
+    )
+    return builder.add(total, builder.add(even, odd))
+
+
+@intrinsic
+def dot_halves(typing_context, total, a, b):
+    """``total + low(a) * low(b) + high(a) * high(b)`` over the int16 halves of each lane."""
+
+    def generate(context, builder, sig, args):
+        total, a, b = args
+        return _dot(builder, total, builder.bitcast(a, _HALVES), builder.bitcast(b, _HALVES))
+
+    return int32x16(int32x16, int32x16, int32x16), generate
+
+
+@intrinsic
+def dot_shifts(typing_context, total, array, row, col, pair):
+    """Add ``pair[0] * array[row, col + s] + pair[1] * array[row, col + s + 1]`` for the shifts s = 0 ... 15.
+
+    ``array`` is int16, ``pair`` comes from :func:`load_pair`.  The lanes hold the shifts 0, 2, ... 14, 1, 3, ... 15, which
+    is the order in which two plain loads give them; :func:`sort_shifts` puts them right.
     """
 
     def generate(context, builder, sig, args):
-        halves = ir.VectorType(ir.IntType(16), 2 * LANES)
-        wide = ir.VectorType(_I32, 2 * LANES)
-        x, y = (builder.sext(builder.bitcast(v, halves), wide) for v in args[1:])
-        products = builder.mul(x, y)
-        even, odd = (
-            builder.shuffle_vector(
-                products,
-                ir.Constant(wide, ir.Undefined),
-                ir.Constant(int32x16.llvm, list(range(start, 2 * LANES, 2))),
-            )
-            for start in (0, 1)
-        )
-        return builder.add(args[0], builder.add(even, odd))
+        total, array, row, col, pair = args
+        sixteen = ir.VectorType(ir.IntType(16), LANES)
+        shifted = []
+        for place in (col, builder.add(col, ir.Constant(ir.IntType(64), 1))):
+            value = builder.load(_address(context, builder, sig.args[1], array, row, place, sixteen))
+            value.align = 2
+            shifted.append(value)
+        pixels = builder.shuffle_vector(*shifted, ir.Constant(_WIDE, list(range(2 * LANES))))
+        return _dot(builder, total, pixels, builder.bitcast(pair, _HALVES))
 
-    return int32x16(int32x16, int32x16, int32x16), generate
+    return int32x16(int32x16, array, types.uint64, types.uint64, int32x16), generate
+
+
+@intrinsic
+def sort_shifts(typing_context, a):
+    """Lanes of :func:`dot_shifts` in the order of the shifts."""
+
+    def generate(context, builder, sig, args):
+        order = [lane // 2 + LANES // 2 * (lane % 2) for lane in range(LANES)]
+        return builder.shuffle_vector(args[0], args[0], ir.Constant(int32x16.llvm, order))
+
+    return int32x16(int32x16), generate
+
+
+@intrinsic
+def slide(typing_context, a, b, distance):
+    """Lanes ``distance`` ... ``distance + 15`` of a followed by b; the distance is a literal."""
+    if not isinstance(distance, types.IntegerLiteral):
+        return None
+    order = [lane + distance.literal_value for lane in range(LANES)]
+
+    def generate(context, builder, sig, args):
+        return builder.shuffle_vector(args[0], args[1], ir.Constant(int32x16.llvm, order))
+
+    return a(a, a, distance), generate
 
 
 @intrinsic
@@ -403,6 +494,32 @@ def trailing_zeros(typing_context, bits):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.int64), generate
+
+
+@intrinsic
+def prefetch(typing_context, array, row, col):
+    """Ask for the cache line of ``array[row, col]``; harmless where there is none."""
+
+    def generate(context, builder, sig, args):
+        pointer = _address(context, builder, sig.args[0], *args, ir.IntType(8))
+        read, keep, data = (ir.Constant(_I32, v) for v in (0, 3, 1))
+        name = "llvm.prefetch.p0"
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, _I32, _I32, _I32])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [pointer, read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def every_lane(typing_context, mask):
+    """True if all lanes are set."""
+
+    def generate(context, builder, sig, args):
+        bits = builder.bitcast(args[0], ir.IntType(LANES))
+        return builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(LANES), 2**LANES - 1))
+
+    return types.boolean(mask16), generate
 
 
 @intrinsic
