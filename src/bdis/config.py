@@ -15,7 +15,8 @@ class Settings:
     coarsest_level: int | None = None  # first level searched, up to 10; None: as coarse as the image allows
 
     # Search [III-A]
-    max_iterations: int = 12  # LK steps at most, 1 to 100
+    max_iterations: int = 6  # LK steps at most, 1 to 100
+    newton: bool = True  # divide each step by its slope, known from the table: the same places in half the steps
     stop_step: float = 0.01  # px of a level, a smaller step ends the search, 0 or more
     min_disparity: float = 0.0  # px, may be negative (verged cameras)
     max_disparity: float | None = None  # px; None: as far as the image goes
@@ -110,7 +111,7 @@ def _check_types(settings: Settings) -> None:
 
 
 _PAPER: dict[str, Any] = dict(
-    patch_size=10, overlap=0.55, coarsest_level=5, window_step=0.5, min_valid=0.75, min_probability=0.15
+    patch_size=10, overlap=0.55, coarsest_level=5, max_iterations=12, newton=False, window_step=0.5, min_valid=0.75, min_probability=0.15
 )
 
 PRESETS: dict[str, Settings] = {

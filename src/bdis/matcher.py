@@ -74,7 +74,7 @@ class StereoMatcher:
             coarser = level
         disparity, probability = self._enlarge(work)
         if has_hidden:
-            self._hide_unseen(work, disparity, probability)
+            kernels.hide_unseen(work.seen[0], disparity, probability)
         return StereoResult(disparity, probability)
 
     def compute(self, left: Any, right: Any) -> np.ndarray:
@@ -129,6 +129,27 @@ class StereoMatcher:
         return self._in_bands(
             len(out), lambda _, begin, end: kernels.halve_floats(image.pixels, factor, out, begin, end)
         )
+
+    def _mark_hidden(self, work: Workspace, plain: list[Plain], masks: tuple[Any, Any]) -> None:
+        """Find the unseen pixels of both images and carry them down the pyramid."""
+        for side, (image, mask) in enumerate(zip(plain, masks)):
+            seen = work.seen[side]
+            if mask is None:
+                seen.fill(1)
+            else:
+                name = f"{('left', 'right')[side]}_mask"
+                np.not_equal(check_mask(mask, name, seen.shape), 0, out=seen.view(bool))
+            if image.pixels.dtype == np.uint8:
+                kernels.mark_seen_bytes(image.pixels, image.channels, seen)
+            else:
+                kernels.mark_seen_floats(image.pixels, seen)
+            finer, pad, width = seen, 0, work.width
+            for coarser in work.seen_levels[side]:
+                kernels.halve_seen(finer, pad, width, coarser)
+                finer, pad, width = coarser, PAD, (width + 1) // 2
+        for level in work.levels:
+            kernels.usable(work.seen_levels[0][level.number - 1], True, level.arrays.usable_left)
+            kernels.usable(work.seen_levels[1][level.number - 1], False, level.arrays.usable_right)
 
     def _search(self, work: Workspace, level: LevelPlan, coarser: LevelPlan | None, has_hidden: bool) -> None:
         parent = coarser or level

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .config import Settings
-from .kernels.layout import PAD, SHIFTS, Level, Scratch, Search, row_stride
+from .kernels.layout import PAD, SHIFTS, Level, Scratch, Search, plain_stride, row_stride
 
 MIN_SIDE_PX = 32  # smallest image side
 MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
@@ -19,7 +19,7 @@ class LevelPlan:
     width: int
     arrays: Level
     search: Search
-    full_weight: np.ndarray  # float32 (1, row stride), spatial weight if every patch were accepted
+    full_weight: np.ndarray  # float32 (1, plain stride), spatial weight if every patch were accepted
     covering: np.ndarray  # int32 (h, 2), first and last + 1 patch row over each pixel row
     row_weights: np.ndarray  # float32 (h, most patch rows over a pixel row), their spatial weights there
     min_segment: int  # px, smaller segments are removed
@@ -57,7 +57,8 @@ class Workspace:
             Scratch(
                 sums=np.zeros((10, stride), np.int32),
                 whole=np.zeros((5, 16), np.int32),
-                real=np.zeros((7, 16), np.float32),
+                real=np.zeros((9, 16), np.float32),
+                window=np.zeros((7, 16), np.float32),
                 tables=np.zeros((3, 16 * SHIFTS + 16), np.float32),
                 listed=np.zeros((1, width + 32), np.int32),
                 start=np.zeros((1, width + 32), np.float32),
@@ -66,13 +67,16 @@ class Workspace:
         ]
         self.blended = [np.zeros((3, stride), np.float32) for _ in range(settings.threads)]
         finest = self.levels[-1]
-        self.runs = np.zeros((4, finest.height * (finest.width + 1)), np.int32)
+        self.runs = np.zeros((finest.height * (finest.width + 1), 4), np.int32)
         self.row_starts = np.zeros((1, finest.height + 1), np.int32)
         self.enlarged = [
-            tuple(np.zeros((h, row_stride(w)), np.float32) for _ in range(2))
+            tuple(np.zeros((h, plain_stride(w)), np.float32) for _ in range(2))
             for h, w in (_halved(height, width, n) for n in range(settings.finest_level - 1, 0, -1))
         ]
+        # Which pixels were seen, left and right: of the image, then of each level from 1 up.
+        sizes = [_halved(height, width, n) for n in range(1, coarsest + 1)]
         self.seen = [np.zeros((height, width), np.uint8) for _ in range(2)]
+        self.seen_levels = [[np.zeros((h, row_stride(w)), np.uint8) for h, w in sizes] for _ in range(2)]
 
 
 def coarsest_level(height: int, width: int, settings: Settings) -> int:
@@ -136,16 +140,16 @@ def _plan(number, height, width, coarsest, weight, settings) -> LevelPlan:
         cols=np.append(cols, np.full(16, cols[-1])).astype(np.int32)[None],
         patch_disparity=np.zeros(patches, np.float32),
         patch_probability=np.zeros(patches, np.float32),
-        spread=np.zeros((3 * len(rows), shape[1]), np.float32),
-        disparity=np.zeros(shape, np.float32),
-        probability=np.zeros(shape, np.float32),
+        spread=np.zeros((3 * len(rows), plain_stride(width)), np.float32),
+        disparity=np.zeros((height, plain_stride(width)), np.float32),
+        probability=np.zeros((height, plain_stride(width)), np.float32),
     )
     pixel_rows = np.arange(height)
     covering = np.stack(
         [np.searchsorted(rows + size, pixel_rows, "right"), np.searchsorted(rows, pixel_rows, "right")], 1
     )
     spatial = spatial_weights(settings)
-    full = np.zeros((1, shape[1]), np.float32)
+    full = np.zeros((1, plain_stride(width)), np.float32)
     for col in cols:
         full[0, col : col + size] += spatial
     row_weights = np.zeros((height, int((covering[:, 1] - covering[:, 0]).max())), np.float32)
@@ -156,6 +160,7 @@ def _plan(number, height, width, coarsest, weight, settings) -> LevelPlan:
     search = Search(
         patch_size=size,
         max_iterations=settings.max_iterations,
+        newton=settings.newton,
         stop=settings.stop_step,
         radius=settings.search_radius,
         window_step=settings.window_step,

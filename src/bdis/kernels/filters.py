@@ -7,17 +7,16 @@ from .cache import inner, kernel
 from .layout import BYTES, FLOATS, INTS
 from .simd import LANES, absolute, load, mask_bits, splat, trailing_zeros
 
-# Rows of the `runs` scratch: stretches of connected pixels within an image row.
-BEGIN, END, PARENT, SIZE = range(4)
+# Columns of the `runs` scratch: stretches of connected pixels within an image row.
+BEGIN, END, PARENT, SIZE = (uint64(k) for k in range(4))
 
 
 @inner
 def _root(runs, k):
     """Representative of run ``k``'s segment; halves the path on the way."""
-    k = uint64(k)
-    while uint64(runs[PARENT, k]) != k:
-        grandparent = runs[PARENT, uint64(runs[PARENT, k])]
-        runs[PARENT, k] = grandparent
+    while uint64(runs[k, PARENT]) != k:
+        grandparent = runs[uint64(runs[k, PARENT]), PARENT]
+        runs[k, PARENT] = grandparent
         k = uint64(grandparent)
     return k
 
@@ -39,16 +38,16 @@ def _row_runs(disparity, row, width, tolerance, runs, count):
         ends = known & ~joined
         while ends:
             end = trailing_zeros(ends)
-            if begins and trailing_zeros(begins) <= end:
-                runs[BEGIN, count] = x + trailing_zeros(begins)
-                begins &= begins - 1
-            runs[END, count] = x + end + 1
-            runs[PARENT, count] = count
-            runs[SIZE, count] = runs[END, count] - runs[BEGIN, count]
             ends &= ends - 1
-            count += 1
+            if begins and trailing_zeros(begins) <= end:
+                runs[count, BEGIN] = x + trailing_zeros(begins)
+                begins &= begins - 1
+            runs[count, END] = x + end + 1
+            runs[count, PARENT] = count
+            runs[count, SIZE] = runs[count, END] - runs[count, BEGIN]
+            count += uint64(1)
         if begins:
-            runs[BEGIN, count] = x + trailing_zeros(begins)
+            runs[count, BEGIN] = x + trailing_zeros(begins)
         joined_before = (joined >> (LANES - 1)) & 1
     return count
 
@@ -57,51 +56,55 @@ def _row_runs(disparity, row, width, tolerance, runs, count):
 def _join_rows(disparity, row, tolerance, runs, above, here, end):
     """Unite runs ``above`` .. ``here - 1`` of the row above with runs ``here`` .. ``end - 1`` where they touch."""
     limit = float32(tolerance)
+    one = uint64(1)
     a, b = above, here
     while a < here and b < end:
-        first = max(runs[BEGIN, a], runs[BEGIN, b])
-        last = min(runs[END, a], runs[END, b])
-        for x in range(first, last):
-            if abs(disparity[row, x] - disparity[row - 1, x]) <= limit:
-                root_a, root_b = _root(runs, a), _root(runs, b)
-                if root_a != root_b:
-                    root_a, root_b = min(root_a, root_b), max(root_a, root_b)
-                    runs[PARENT, root_b] = root_a
-                    runs[SIZE, root_a] += runs[SIZE, root_b]
-                break
-        if runs[END, a] <= runs[END, b]:
-            a += 1
+        first = uint64(max(runs[a, BEGIN], runs[b, BEGIN]))
+        last = uint64(min(runs[a, END], runs[b, END]))
+        x = first
+        while x < last and not abs(disparity[row, x] - disparity[row - one, x]) <= limit:
+            x += one
+        if x < last:
+            root_a, root_b = _root(runs, a), _root(runs, b)
+            if root_a != root_b:
+                root_a, root_b = min(root_a, root_b), max(root_a, root_b)
+                runs[root_b, PARENT] = root_a
+                runs[root_a, SIZE] += runs[root_b, SIZE]
+        if runs[a, END] <= runs[b, END]:
+            a += one
         else:
-            b += 1
+            b += one
 
 
 @kernel(void(FLOATS, FLOATS, int64, float64, int64, INTS, INTS))
 def remove_small_segments(disparity, probability, width, tolerance, min_size, runs, row_starts):
     """Make segments of fewer than ``min_size`` pixels unknown; 4-neighbours within ``tolerance`` px are connected.
 
-    ``runs``: int32 (4, h * (width + 1)) and ``row_starts``: int32 (1, h + 1) are scratch.
+    ``runs``: int32 (h * (width + 1), 4) and ``row_starts``: int32 (1, h + 1) are scratch.
     """
-    height = disparity.shape[0]
-    count = 0
-    row_starts[0, 0] = 0
+    height = uint64(disparity.shape[0])
+    count = above = uint64(0)
+    zero, one = uint64(0), uint64(1)
     for y in range(height):
         begin = count
-        count = _row_runs(disparity, uint64(y), width, tolerance, runs, begin)
-        row_starts[0, y + 1] = count
-        if y > 0:
-            _join_rows(disparity, y, tolerance, runs, row_starts[0, y - 1], begin, count)
+        count = _row_runs(disparity, y, width, tolerance, runs, begin)
+        row_starts[zero, y] = begin
+        if y > zero:
+            _join_rows(disparity, y, tolerance, runs, above, begin, count)
+        above = begin
+    row_starts[zero, height] = count
     for y in range(height):
-        for k in range(row_starts[0, y], row_starts[0, y + 1]):
-            if runs[SIZE, _root(runs, k)] < min_size:
-                for x in range(runs[BEGIN, k], runs[END, k]):
+        for k in range(uint64(row_starts[zero, y]), uint64(row_starts[zero, y + one])):
+            if runs[_root(runs, k), SIZE] < min_size:
+                for x in range(uint64(runs[k, BEGIN]), uint64(runs[k, END])):
                     disparity[y, x] = np.nan
                     probability[y, x] = 0
 
 
-@kernel(void(BYTES, FLOATS, FLOATS, int64, int64))
-def hide_unseen(seen, disparity, probability, begin, end):
-    """Nothing is known of a pixel the left camera never saw; rows ``begin`` to ``end - 1``."""
-    for y in range(begin, end):
+@kernel(void(BYTES, FLOATS, FLOATS))
+def hide_unseen(seen, disparity, probability):
+    """Nothing is known of a pixel the left camera never saw."""
+    for y in range(disparity.shape[0]):
         for x in range(disparity.shape[1]):
             if seen[y, x] == 0:
                 disparity[y, x] = np.nan

@@ -70,7 +70,7 @@ def fuse_rows(level, row_weights, full_x, covering, min_support, min_probability
         for k in range(count):
             full += row_weights[y, k]
         needed = splat(full * float32(min_support))
-        for x in range(uint64(0), uint64(level.disparity.shape[1]), uint64(LANES)):
+        for x in range(uint64(0), uint64(level.disparity.shape[1] - LANES), uint64(LANES)):
             wpu = wp = w = zero
             for k in range(count):
                 w += splat(row_weights[y, k]) * load(level.spread, three * (first + k) + uint64(2), x)
@@ -107,7 +107,7 @@ def fuse_rows_by_residual(level, size, grey, begin, end):
     inside = lane_numbers() < splat(int32(size))
     to_grey = splat(float32(1) / float32(grey))
     for y in range(uint64(begin), uint64(end)):  # the outputs hold the two sums meanwhile
-        for x in range(uint64(0), uint64(level.disparity.shape[1]), uint64(LANES)):
+        for x in range(uint64(0), uint64(level.disparity.shape[1] - LANES), uint64(LANES)):
             store(level.disparity, y, x, zero)
             store(level.probability, y, x, zero)
     for i in range(level.rows.shape[0]):
@@ -133,7 +133,7 @@ def fuse_rows_by_residual(level, size, grey, begin, end):
                 store(level.disparity, y, x, load(level.disparity, y, x) + weight * splat(u))
                 store(level.probability, y, x, load(level.probability, y, x) + weight)
     for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(level.disparity.shape[1]), uint64(LANES)):
+        for x in range(uint64(0), uint64(level.disparity.shape[1] - LANES), uint64(LANES)):
             total = load(level.probability, y, x)
             known = total > zero
             mean = load(level.disparity, y, x) / larger(total, splat(float32(1e-30)))

@@ -2,7 +2,7 @@
 
 Every image of a level is stored with ``PAD`` columns on the left and at least ``PAD + 16`` on the right that
 repeat its border, so that a 16-lane load near the border stays inside the array.  Pixel (y, x) is
-``array[y, PAD + x]``; arrays without padding on the left say so.
+``array[y, PAD + x]``.  Results have no padding on the left: pixel (y, x) is ``array[y, x]``.
 """
 
 from typing import NamedTuple
@@ -20,6 +20,11 @@ def row_stride(width: int) -> int:
     return PAD + -(-width // 16) * 16 + 2 * PAD
 
 
+def plain_stride(width: int) -> int:
+    """Columns of an array without padding on the left; the 16 on the right take what a patch's lanes spill."""
+    return -(-width // 16) * 16 + 16
+
+
 class Level(NamedTuple):
     """One pyramid level of a pair, and what was found on it.  Shapes: image (h, row_stride(w))."""
 
@@ -32,9 +37,9 @@ class Level(NamedTuple):
     cols: np.ndarray  # int32 (1, m + 16), first image column of each patch, the last one repeated
     patch_disparity: np.ndarray  # float32 (n, m + 16), px of this level
     patch_probability: np.ndarray  # float32 (n, m + 16), 0 = rejected
-    spread: np.ndarray  # float32 (3 n, row stride), patches spread along the row, not padded on the left
-    disparity: np.ndarray  # float32 (h, row stride), px of this level, NaN = unknown, not padded on the left
-    probability: np.ndarray  # float32 (h, row stride), 0 = unknown, not padded on the left
+    spread: np.ndarray  # float32 (3 n, plain stride), patches spread along the row
+    disparity: np.ndarray  # float32 (h, plain stride), px of this level, NaN = unknown
+    probability: np.ndarray  # float32 (h, plain stride), 0 = unknown
 
 
 class Search(NamedTuple):
@@ -42,6 +47,7 @@ class Search(NamedTuple):
 
     patch_size: int  # px, even
     max_iterations: int
+    newton: bool  # divide LK steps by their slope
     stop: float  # px, a smaller step ends the search
     radius: float  # px, a search further from its start goes back
     window_step: float  # px between the five samples of the posterior's window
@@ -60,8 +66,9 @@ class Scratch(NamedTuple):
 
     sums: np.ndarray  # int32 (10, row stride), see search.py
     whole: np.ndarray  # int32 (5, 16), whole numbers of sixteen patches
-    real: np.ndarray  # float32 (7, 16), real numbers of sixteen patches
+    real: np.ndarray  # float32 (9, 16), real numbers of sixteen patches
     tables: np.ndarray  # float32 (3, 16 * 16 + 16), shift tables of sixteen patches
+    window: np.ndarray  # float32 (7, 16), results of patches with unseen pixels, see masked.py
     listed: np.ndarray  # int32 (1, patches in a row + 16), the patches of a row that have a start
     start: np.ndarray  # float32, likewise: where they start, px
 
@@ -80,6 +87,6 @@ IMAGE_FLOATS = types.Array(types.float32, 2, "A", readonly=True)
 LEVEL = types.NamedTuple(
     [SHORTS, SHORTS, SHORTS, BYTES, BYTES, INTS1, INTS] + [FLOATS] * 5, Level
 )
-SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS, INTS, FLOATS], Scratch)
+SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, FLOATS], Scratch)
 _OF_SCALAR = {int: types.int64, float: types.float64, bool: types.boolean}
 SEARCH = types.NamedTuple([_OF_SCALAR[kind] for kind in Search.__annotations__.values()], Search)

@@ -22,6 +22,7 @@ from numba import boolean, float32, int32, int64, uint64, void
 from .cache import inner, kernel
 from .fusion import spread_row
 from .layout import BELOW_START, FLOATS, LEVEL, PAD, SCRATCH, SEARCH, SHIFTS
+from .masked import CENTRE, FAR_LEFT, FAR_RIGHT, JUDGED, NEAR_LEFT, NEAR_RIGHT, PLACE, search_masked
 from .posterior import window_posterior, window_samples
 from .simd import (
     LANES,
@@ -54,7 +55,7 @@ from .simd import (
 SUM_T, SUM_TT, SUM_GG, SUM_R, SUM_RR, SUM_DD, HIDDEN_LEFT, HIDDEN_RIGHT, COLUMN_T, COLUMN_TT = range(10)
 # Rows of scratch.whole and scratch.real: one number for each of the current sixteen patches.
 COL, FIRST, MEAN, T_SUM, G_SUM = range(5)
-T_CENTRED, T_ENERGY, GT, GAIN, START, DISPARITY, PROBABILITY = range(7)
+T_CENTRED, T_ENERGY, GT, GAIN, START, LOWEST, HIGHEST, DISPARITY, PROBABILITY = range(9)
 # Rows of scratch.tables: 16 shifts for each of the current sixteen patches.
 STEP, SSD, BEND = range(3)
 
@@ -197,9 +198,14 @@ def template_sums(cols, size, scratch):
 
 @inner
 def descend(tables, start, lowest, highest, active, settings):
-    """LK iterations (Eq. 1) of sixteen patches on their tables; a search that leaves its range goes back to start."""
+    """LK iterations (Eq. 1) of sixteen patches on their tables; a search that leaves its range goes back to start.
+
+    The table also knows how fast the LK step changes; dividing by that (``settings.newton``) goes to the same places in half
+    the iterations.
+    """
     radius, stop = splat(float32(settings.radius)), splat(float32(settings.stop))
     base = lane_numbers() * splat(int32(SHIFTS))
+    gentle, steep = splat(float32(0.5)), splat(float32(2))
     place = start
     for _ in range(settings.max_iterations):
         whole = to_int(place)
@@ -207,6 +213,8 @@ def descend(tables, start, lowest, highest, active, settings):
         here = gather(tables, uint64(STEP), index)
         there = gather(tables, uint64(STEP), index + splat(int32(1)))
         step = here + (there - here) * (place - to_float(whole))
+        if settings.newton:
+            step = step / smaller(larger(there - here, gentle), steep)
         moved = place - step
         # Written so that a NaN counts as "left its range".
         inside = (absolute(moved - start) <= radius) & (moved >= lowest) & (moved <= highest)
@@ -257,7 +265,50 @@ def list_patches(level, i, width, parent, is_coarsest, settings, scratch):
 
 
 @inner
-def search_sixteen(level, i, width, parent, is_coarsest, settings, scratch, offset, count):
+def hidden_lanes(active, scratch):
+    """Bits of the active lanes whose patch, or its sixteen shifts in the right image, hold unusable pixels."""
+    bits = int64(0)
+    zero = splat(int32(0))
+    actives = mask_bits(active)
+    for k in range(LANES):
+        if (actives >> k) & 1:
+            first, col = uint64(scratch.whole[FIRST, k]), uint64(scratch.whole[COL, k])
+            right = any_lane(load(scratch.sums, uint64(HIDDEN_RIGHT), first) > zero)
+            if right or scratch.sums[HIDDEN_LEFT, col] > 0:
+                bits |= int64(1) << k
+    return bits
+
+
+@inner
+def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
+    """Search the patches of the ``hidden`` bits again, pixel by pixel, and put their results in place of the tables'."""
+    window, real = scratch.window, scratch.real
+    centre, far_left, near_left, near_right, far_right = ssd
+    store(window, uint64(CENTRE), uint64(0), centre)
+    store(window, uint64(FAR_LEFT), uint64(0), far_left)
+    store(window, uint64(NEAR_LEFT), uint64(0), near_left)
+    store(window, uint64(NEAR_RIGHT), uint64(0), near_right)
+    store(window, uint64(FAR_RIGHT), uint64(0), far_right)
+    store(window, uint64(PLACE), uint64(0), found)
+    store(window, uint64(JUDGED), uint64(0), splat(float32(1)))
+    for k in range(LANES):
+        if (hidden >> k) & 1:
+            search_masked(
+                level, row, scratch.whole[COL, k] - PAD, real[START, k], real[LOWEST, k], real[HIGHEST, k], settings, window, k
+            )
+    ssd = (
+        load(window, uint64(CENTRE), uint64(0)),
+        load(window, uint64(FAR_LEFT), uint64(0)),
+        load(window, uint64(NEAR_LEFT), uint64(0)),
+        load(window, uint64(NEAR_RIGHT), uint64(0)),
+        load(window, uint64(FAR_RIGHT), uint64(0)),
+    )
+    judged = load(window, uint64(JUDGED), uint64(0)) > splat(float32(0))
+    return load(window, uint64(PLACE), uint64(0)), ssd, active & judged
+
+
+@inner
+def search_sixteen(level, i, width, parent, is_coarsest, has_hidden, settings, scratch, offset, count):
     """Search the listed patches ``offset`` to ``offset + 15``; returns disparity and probability (0 = rejected)."""
     size = settings.patch_size
     zero = splat(float32(0))
@@ -281,6 +332,14 @@ def search_sixteen(level, i, width, parent, is_coarsest, settings, scratch, offs
     highest = smaller(x, splat(float32(settings.max_disparity)))
     found = descend(scratch.tables, right_x - origin, x - highest - origin, x - lowest - origin, active, settings)
     ssd = window_samples(scratch.tables, found, settings.window_step)
+    found = origin + found
+    if has_hidden:
+        store(scratch.real, uint64(START), uint64(0), right_x)
+        store(scratch.real, uint64(LOWEST), uint64(0), x - highest)
+        store(scratch.real, uint64(HIGHEST), uint64(0), x - lowest)
+        hidden = hidden_lanes(active, scratch)
+        if hidden:
+            found, ssd, active = search_hidden(level, level.rows[i], hidden, found, ssd, active, settings, scratch)
     posterior, is_minimum = window_posterior(ssd, settings)
     probability = splat(float32(1))
     if settings.posterior:
@@ -291,7 +350,7 @@ def search_sixteen(level, i, width, parent, is_coarsest, settings, scratch, offs
             parent_col = to_float((x_whole + splat(int32(size // 2))) >> splat(int32(1)))
             parent_col = to_int(smaller(parent_col, splat(float32((width + 1) // 2 - 1))))
             probability = probability + gather(parent.probability, parent_row, parent_col)
-    return x - origin - found, select(active, probability, zero)
+    return x - found, select(active, probability, zero)
 
 
 @kernel(void(LEVEL, LEVEL, int64, boolean, boolean, SEARCH, FLOATS, SCRATCH, int64, int64))
@@ -312,7 +371,7 @@ def search_rows(level, parent, width, is_coarsest, has_hidden, settings, weights
                 hidden_sums(level, level.rows[i], settings.patch_size, scratch.sums)
         for offset in range(0, count, LANES):
             disparity, probability = search_sixteen(
-                level, i, width, parent, is_coarsest, settings, scratch, offset, count
+                level, i, width, parent, is_coarsest, has_hidden, settings, scratch, offset, count
             )
             store(scratch.real, uint64(DISPARITY), uint64(0), disparity)
             store(scratch.real, uint64(PROBABILITY), uint64(0), probability)
