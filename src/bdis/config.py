@@ -39,7 +39,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        _check(self.patch_size % 2 == 0 and 4 <= self.patch_size <= 16, self, "patch_size", "an even number from 4 to 16")
+        _check(
+            self.patch_size % 2 == 0 and 4 <= self.patch_size <= 16, self, "patch_size", "an even number from 4 to 16"
+        )
         _check(0 <= self.overlap <= 0.95, self, "overlap", "from 0 to 0.95")
         _check(1 <= self.finest_level <= 4, self, "finest_level", "from 1 to 4")
         _check(
@@ -54,7 +56,12 @@ class Settings:
             self, "max_disparity", f"None or above min_disparity ({self.min_disparity:g} px) and below 1e5",
         )  # fmt: skip
         _check(0.1 <= self.window_step <= 2, self, "window_step", "from 0.1 to 2 px")
-        _check(self.sigma_r is None or 0 < self.sigma_r <= 1000, self, "sigma_r", "None or above 0 and at most 1000 grey levels")
+        _check(
+            self.sigma_r is None or 0 < self.sigma_r <= 1000,
+            self,
+            "sigma_r",
+            "None or above 0 and at most 1000 grey levels",
+        )
         _check(
             self.sigma_spatial is None or 0.1 <= self.sigma_spatial <= 1000,
             self, "sigma_spatial", "None or from 0.1 to 1000 px",
@@ -111,7 +118,14 @@ def _check_types(settings: Settings) -> None:
 
 
 _PAPER: dict[str, Any] = dict(
-    patch_size=10, overlap=0.55, coarsest_level=5, max_iterations=12, newton=False, window_step=0.5, min_valid=0.75, min_probability=0.15
+    patch_size=10,
+    overlap=0.55,
+    coarsest_level=5,
+    max_iterations=12,
+    newton=False,
+    window_step=0.5,
+    min_valid=0.75,
+    min_probability=0.15,
 )
 
 PRESETS: dict[str, Settings] = {

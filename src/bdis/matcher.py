@@ -40,9 +40,7 @@ class StereoMatcher:
         self._workspace: Workspace | None = None
         self._pool = ThreadPoolExecutor(self.settings.threads - 1) if self.settings.threads > 1 else None
 
-    def match(
-        self, left: Any, right: Any, *, left_mask: Any = None, right_mask: Any = None
-    ) -> StereoResult:
+    def match(self, left: Any, right: Any, *, left_mask: Any = None, right_mask: Any = None) -> StereoResult:
         """Match a rectified pair.
 
         Parameters
@@ -175,14 +173,27 @@ class StereoMatcher:
         self._in_bands(
             level.height,
             lambda _, begin, end: kernels.fuse_rows(
-                level.arrays, level.row_weights, level.full_weight, level.covering, settings.min_support, threshold, begin, end
+                level.arrays,
+                level.row_weights,
+                level.full_weight,
+                level.covering,
+                settings.min_support,
+                threshold,
+                begin,
+                end,
             ),
         )
 
     def _filter(self, work: Workspace, level: LevelPlan) -> None:
         if level.min_segment > 1:
             kernels.remove_small_segments(
-                level.arrays.disparity, level.arrays.probability, level.width, 1.0, level.min_segment, work.runs, work.row_starts
+                level.arrays.disparity,
+                level.arrays.probability,
+                level.width,
+                1.0,
+                level.min_segment,
+                work.runs,
+                work.row_starts,
             )
 
     def _enlarge(self, work: Workspace) -> tuple[np.ndarray, np.ndarray]:

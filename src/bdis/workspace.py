@@ -42,12 +42,8 @@ class Workspace:
         numbers = range(coarsest, settings.finest_level - 1, -1)
         weights = level_weights(numbers, settings)
         # Levels above the finest are only images on the way down; `below` starts with level 1.
-        self.below = [
-            _images(*_halved(height, width, n)) for n in range(1, settings.finest_level)
-        ]
-        self.levels = [
-            _plan(n, *_halved(height, width, n), coarsest, weights[n], settings) for n in numbers
-        ]
+        self.below = [_images(*_halved(height, width, n)) for n in range(1, settings.finest_level)]
+        self.levels = [_plan(n, *_halved(height, width, n), coarsest, weights[n], settings) for n in numbers]
         stride = row_stride(width)
         size = settings.patch_size
         gaussian = np.zeros((1, 16), np.float32)

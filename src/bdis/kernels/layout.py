@@ -84,9 +84,7 @@ IMAGE_BYTES = types.Array(types.uint8, 2, "A", readonly=True)
 IMAGE_FLOATS = types.Array(types.float32, 2, "A", readonly=True)
 
 
-LEVEL = types.NamedTuple(
-    [SHORTS, SHORTS, SHORTS, BYTES, BYTES, INTS1, INTS] + [FLOATS] * 5, Level
-)
+LEVEL = types.NamedTuple([SHORTS, SHORTS, SHORTS, BYTES, BYTES, INTS1, INTS] + [FLOATS] * 5, Level)
 SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, FLOATS], Scratch)
 _OF_SCALAR = {int: types.int64, float: types.float64, bool: types.boolean}
 SEARCH = types.NamedTuple([_OF_SCALAR[kind] for kind in Search.__annotations__.values()], Search)

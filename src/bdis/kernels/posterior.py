@@ -10,9 +10,7 @@ SSD, BEND = 1, 2  # rows of the tables, see search.py
 
 _LOG2_E = float32(1.4426950408889634)
 # exp2 on [0, 1): the degree-5 polynomial of smallest relative error, exact at 0 (checked against NumPy in the tests)
-_EXP2 = tuple(
-    float32(c) for c in (1.0, 0.69315307, 0.24015361, 0.05582631, 0.00898934, 0.00187757)
-)
+_EXP2 = tuple(float32(c) for c in (1.0, 0.69315307, 0.24015361, 0.05582631, 0.00898934, 0.00187757))
 
 
 @inner

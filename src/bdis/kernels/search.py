@@ -294,7 +294,15 @@ def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
     for k in range(LANES):
         if (hidden >> k) & 1:
             search_masked(
-                level, row, scratch.whole[COL, k] - PAD, real[START, k], real[LOWEST, k], real[HIGHEST, k], settings, window, k
+                level,
+                row,
+                scratch.whole[COL, k] - PAD,
+                real[START, k],
+                real[LOWEST, k],
+                real[HIGHEST, k],
+                settings,
+                window,
+                k,
             )
     ssd = (
         load(window, uint64(CENTRE), uint64(0)),

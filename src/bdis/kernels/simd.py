@@ -110,9 +110,7 @@ def _address(context, builder, array_type, array, row, col, pointee):
     view = context.make_array(array_type)(context, builder, array)
     itemsize = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
     row_stride = cgutils.unpack_tuple(builder, view.strides)[0]
-    offset = builder.add(
-        builder.mul(row, row_stride), builder.mul(col, ir.Constant(ir.IntType(64), itemsize))
-    )
+    offset = builder.add(builder.mul(row, row_stride), builder.mul(col, ir.Constant(ir.IntType(64), itemsize)))
     byte = builder.gep(builder.bitcast(view.data, ir.IntType(8).as_pointer()), [offset])
     return builder.bitcast(byte, pointee.as_pointer())
 
