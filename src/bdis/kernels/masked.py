@@ -55,7 +55,8 @@ def search_masked(level, row, col, start_x, lowest_x, highest_x, settings, windo
     area = float32(settings.patch_size * settings.patch_size)
     enough = float32(settings.min_valid) * area
     place = start_x
-    for _ in range(settings.max_iterations):
+    # Without a table there is no slope to divide by (`newton`): plain steps, twice as many.
+    for _ in range(settings.max_iterations * (2 if settings.newton else 1)):
         count, _ssd, step = compare(level, row, col, place, settings)
         moved = place - step
         if count < enough or not (abs(moved - start_x) <= settings.radius and lowest_x <= moved <= highest_x):
