@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
-# --- Pyramid -----------------------------------------------------------------------------------------------------------
+# --- Pyramid --------------------------------------------------------------------------------------------------------
 
 
 def brightness(image):
@@ -48,7 +47,7 @@ def patch_grid(length, size, stride):
     return starts if starts[-1] == length - size else [*starts, length - size]
 
 
-# --- Search [III-A] and posterior [III-B] of one patch -----------------------------------------------------------------
+# --- Search [III-A] and posterior [III-B] of one patch --------------------------------------------------------------
 
 
 @dataclass
@@ -92,7 +91,9 @@ class Pair:
         return warped - self.left[rows, l_cols], self.gradient[rows, l_cols], counts
 
     def all_usable(self, y, x, size, start_x):
-        """No pixel hidden in the left patch, nor in the right one at any whole place from 7 px before to 8 px beyond."""
+        """No pixel hidden in the left patch, nor in the right one at any whole place from 7 px before to 8 px
+        beyond.
+        """
         rows, first = slice(y, y + size), self.pad + int(np.floor(start_x)) - 7
         left = self.usable_left[rows, self.pad + x : self.pad + x + size]
         return left.all() and self.usable_right[rows, first : first + 15 + size].all()
@@ -117,8 +118,8 @@ class Pair:
 def descend(pair, y, x, start_x, lowest_x, highest_x, settings):
     """Follow LK steps from ``start_x``; a search that leaves its range goes back to its start.
 
-    Dividing a step by its slope (``newton``) needs the same pixels at every place; where some are hidden the plain step is
-    taken, twice as often.
+    Dividing a step by its slope (``newton``) needs the same pixels at every place; where some are hidden the plain
+    step is taken, twice as often.
     """
     size, place = settings.patch_size, start_x
     newton = settings.newton and pair.all_usable(y, x, size, start_x)
@@ -151,7 +152,9 @@ def window_posterior(ssd, area, sigma_r=None, min_variance=0.2):
 
 
 def search_level(pair, parent, width, level_weight, scale, number, settings):
-    """All patches of a level: lists of (y, x, disparity, probability).  ``parent``: (disparity, probability) or None."""
+    """All patches of a level: lists of (y, x, disparity, probability).  ``parent``: (disparity, probability) or
+    None.
+    """
     size = settings.patch_size
     found = []
     for y in patch_grid(pair.left.shape[0], size, settings.stride):
@@ -179,11 +182,13 @@ def search_level(pair, parent, width, level_weight, scale, number, settings):
     return found
 
 
-# --- Fusion [III-C, III-D] and filters [III-F] -------------------------------------------------------------------------
+# --- Fusion [III-C, III-D] and filters [III-F] ----------------------------------------------------------------------
 
 
 def fuse(patches, shape, settings, min_probability):
-    """Eq. 9-13: mean of the accepted patches over each pixel, weighted by probability and distance from their centre."""
+    """Eq. 9-13: mean of the accepted patches over each pixel, weighted by probability and distance from their
+    centre.
+    """
     size = settings.patch_size
     offset = np.arange(size) - (size - 1) / 2
     along = np.ones(size) if settings.sigma_spatial is None else np.exp(-(offset**2) / (2 * settings.sigma_spatial**2))
@@ -260,7 +265,7 @@ def upsample(disparity, probability, height, width):
     return out_d, out_p
 
 
-# --- Everything --------------------------------------------------------------------------------------------------------
+# --- Everything -----------------------------------------------------------------------------------------------------
 
 
 def coarsest_level(height, width, settings):

@@ -9,8 +9,8 @@ class Settings:
     """Everything that can be set; the defaults are preset ``balanced``."""
 
     # Patches and pyramid
-    patch_size: int = 8  # px of a level, even, 4 to 16
-    overlap: float = 0.40  # share of a patch covered by its neighbour, 0 to 0.95; stride = floor(size * (1 - overlap))
+    patch_size: int = 10  # px of a level, even, 4 to 16
+    overlap: float = 0.60  # share of a patch covered by its neighbour, 0 to 0.95; stride = floor(size * (1 - overlap))
     finest_level: int = 1  # last level searched, 1 to 4: a pixel of level n is 2^n x 2^n image pixels
     coarsest_level: int | None = None  # first level searched, up to 10; None: as coarse as the image allows
 
@@ -117,22 +117,16 @@ def _check_types(settings: Settings) -> None:
             raise ValueError(f"{field.name} must be {words}, but it is nan")
 
 
-_PAPER: dict[str, Any] = dict(
-    patch_size=10,
-    overlap=0.55,
-    coarsest_level=5,
-    max_iterations=12,
-    newton=False,
-    window_step=0.5,
-    min_valid=0.75,
-    min_probability=0.15,
-)
+_PAPER: dict[str, Any] = {
+    "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
+    "window_step": 0.5, "min_valid": 0.75, "min_probability": 0.15,
+}  # fmt: skip
 
 PRESETS: dict[str, Settings] = {
-    # The default: whatever measures best.
+    # The default: more pixels and a smaller median error than `fast` for a little more time.
     "balanced": Settings(),
-    # The authors' settings for the virtual colon, on our search.
-    "fast": Settings(),
+    # Smaller patches, the authors' choice for the virtual colon.
+    "fast": Settings(patch_size=8, overlap=0.40),
     # Section IV-A of the paper.
     "paper": Settings(**_PAPER),
     # The preliminary BDIS (2021): fixed sigma_r, no propagation between levels.

@@ -5,16 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from .workspace import MIN_SIDE_PX
+Image = np.ndarray[Any, np.dtype[Any]]
+MIN_SIDE_PX = 32
 
 _LUMA = (0.299, 0.587, 0.114)
 
 
 @dataclass(frozen=True)
 class Plain:
-    """An image the kernels can read: uint8 (h, w * channels), or float32 (h, w) with its full scale."""
+    """An image the kernels can read: uint8 (h, w * channels), or float32 (h, w) with channels 0."""
 
-    pixels: np.ndarray
+    pixels: Image
     channels: int
     full_scale: float  # value of white
 
@@ -23,9 +24,9 @@ class PlainReader:
     """Turns images of one size into :class:`Plain` ones; keeps its buffers between frames."""
 
     def __init__(self) -> None:
-        self._buffers: dict[str, np.ndarray] = {}
+        self._buffers: dict[str, Image] = {}
 
-    def read(self, image: np.ndarray, name: str) -> Plain:
+    def read(self, image: Image, name: str) -> Plain:
         """``image`` as checked by :func:`check_image`, with nothing allocated after the first frame."""
         if image.dtype == np.uint8:
             channels = 1 if image.ndim == 2 else image.shape[2]
@@ -36,15 +37,15 @@ class PlainReader:
             raise ValueError(f"{name} holds NaN or infinite values; replace them by 0 (= not seen) first")
         if low < 0:
             raise ValueError(f"{name} holds negative values (down to {low:g}); expected brightness from 0 up")
-        return Plain(grey, 1, 65535.0 if image.dtype.kind == "u" else float_full_scale(high, name))
+        return Plain(grey, 0, 65535.0 if image.dtype.kind == "u" else float_full_scale(high, name))
 
-    def _buffer(self, key: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    def _buffer(self, key: str, shape: tuple[int, ...], dtype: Any) -> Image:
         held = self._buffers.get(key)
         if held is None or held.shape != shape or held.dtype != dtype:
             held = self._buffers[key] = np.zeros(shape, dtype)
         return held
 
-    def _rows(self, image: np.ndarray, name: str) -> np.ndarray:
+    def _rows(self, image: Image, name: str) -> Image:
         """A uint8 image as (h, w * channels) with contiguous rows, copied only if it must be."""
         height = image.shape[0]
         contiguous = image[0].flags.c_contiguous and image.strides[0] > 0
@@ -54,7 +55,7 @@ class PlainReader:
             image = copy
         return image.reshape(height, -1)
 
-    def _grey(self, image: np.ndarray, name: str) -> np.ndarray:
+    def _grey(self, image: Image, name: str) -> Image:
         grey = self._buffer(f"{name} grey", image.shape[:2], np.float32)
         if image.ndim == 2:
             np.copyto(grey, image, casting="unsafe")
@@ -76,7 +77,7 @@ def float_full_scale(high: float, name: str) -> float:
     raise ValueError(f"{name} goes up to {high:g}; expected float images within 0..1, 0..255 or 0..65535")
 
 
-def check_pair(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
+def check_pair(left: Any, right: Any) -> tuple[Image, Image]:
     """The two images as arrays of one size, or an error that says what is wrong with them."""
     left, right = check_image(left, "left"), check_image(right, "right")
     if left.shape[:2] != right.shape[:2]:
@@ -86,9 +87,9 @@ def check_pair(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
-def check_image(image: Any, name: str) -> np.ndarray:
-    """``image`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind."""
-    image = np.asarray(image)
+def check_image(given: Any, name: str) -> Image:
+    """``given`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind."""
+    image: Image = np.asarray(given)
     if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
         raise ValueError(
             f"{name} has shape {image.shape}; expected (height, width) or (height, width, 3) or (height, width, 4)"
@@ -102,9 +103,9 @@ def check_image(image: Any, name: str) -> np.ndarray:
     return image
 
 
-def check_mask(mask: Any, name: str, shape: tuple[int, int]) -> np.ndarray:
-    """A mask as uint8 (h, w): nonzero where the camera saw something."""
-    mask = np.asarray(mask)
+def check_mask(given: Any, name: str, shape: tuple[int, ...]) -> Image:
+    """``given`` as a bool or integer array (h, w): nonzero where the camera saw something."""
+    mask: Image = np.asarray(given)
     if mask.shape != shape:
         raise ValueError(f"{name} has shape {mask.shape}; expected that of its image, {shape}")
     if mask.dtype.kind not in "bui":
@@ -112,5 +113,5 @@ def check_mask(mask: Any, name: str, shape: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def _size(image: np.ndarray) -> str:
+def _size(image: Image) -> str:
     return f"{image.shape[1]}x{image.shape[0]}"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -23,14 +24,14 @@ class StereoResult:
     0.5
     """
 
-    disparity: np.ndarray
-    probability: np.ndarray
-    variance: np.ndarray | None = None
+    disparity: NDArray[np.float32]
+    probability: NDArray[np.float32]
+    variance: NDArray[np.float32] | None = None
 
     @property
-    def known(self) -> np.ndarray:
+    def known(self) -> NDArray[np.bool_]:
         """bool (height, width): where there is a disparity."""
-        return ~np.isnan(self.disparity)
+        return np.logical_not(np.isnan(self.disparity))
 
     @property
     def coverage(self) -> float:

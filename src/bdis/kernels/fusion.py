@@ -29,8 +29,8 @@ from .simd import (
 def spread_row(level, weights, i):
     """Spread the patches of row ``i`` along x into three rows of ``level.spread``.
 
-    ``weights`` (1, 16): the spatial weight across a patch, 0 beyond it.  The rows hold sum w p u, sum w p and sum w over
-    the accepted patches.
+    ``weights`` (1, 16): the spatial weight across a patch, 0 beyond it.  The rows hold sum w p u, sum w p and sum w
+    over the accepted patches.
     """
     patches = level.cols.shape[1] - LANES
     w = load(weights, uint64(0), uint64(0))
@@ -56,9 +56,10 @@ def spread_row(level, weights, i):
 def fuse_rows(level, row_weights, full_x, covering, min_support, min_probability, begin, end):
     """Pixel rows ``begin`` to ``end - 1`` of ``level.disparity`` and ``level.probability`` (Eq. 13).
 
-    ``covering`` (h, 2): first and last + 1 patch row over each pixel row; ``row_weights`` (h, k): their spatial weights there.
-    ``full_x`` (1, row stride): what ``spread_row`` would sum up to were every patch accepted.  A pixel is known if accepted
-    patches hold ``min_support`` of the full weight and its probability is ``min_probability`` or more.
+    ``covering`` (h, 2): first and last + 1 patch row over each pixel row; ``row_weights`` (h, k): their spatial
+    weights there. ``full_x`` (1, row stride): what ``spread_row`` would sum up to were every patch accepted.  A pixel
+    is known if accepted patches hold ``min_support`` of the full weight and its probability is ``min_probability`` or
+    more.
     """
     unknown = splat(float32(np.nan))
     zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(1e-30))
@@ -143,7 +144,9 @@ def fuse_rows_by_residual(level, size, grey, begin, end):
 
 @inner
 def _blend_rows(disparity, probability, near, far, width, blended):
-    """3/4 of row ``near`` and 1/4 of row ``far``: sums of w d, w, w p over known pixels, one column in, ends repeated."""
+    """3/4 of row ``near`` and 1/4 of row ``far``: sums of w d, w, w p over known pixels, one column in, ends
+    repeated.
+    """
     zero = splat(float32(0))
     w_near, w_far = splat(float32(0.75)), splat(float32(0.25))
     for x in range(uint64(0), uint64(width), uint64(LANES)):
@@ -167,7 +170,8 @@ def _blend_rows(disparity, probability, near, far, width, blended):
 def upsample_rows(disparity, probability, width, out_disparity, out_probability, out_width, blended, begin, end):
     """Rows ``begin`` to ``end - 1`` at twice the size: bilinear over the known pixels, disparity doubled.
 
-    ``disparity`` (h, >= width rounded up to 16), NaN = unknown; ``blended``: float32 (3, row stride), scratch of one thread.
+    ``disparity`` (h, >= width rounded up to 16), NaN = unknown; ``blended``: float32 (3, row stride), scratch of one
+    thread.
     """
     height = disparity.shape[0]
     whole = out_width // 2

@@ -11,8 +11,8 @@ from .cache import inner
 from .layout import PAD
 from .simd import lane_numbers, load, select, splat, sum_lanes, to_float
 
-# Rows of scratch.window, one number for each of the current sixteen patches: the SSD of the five samples, then where the
-# search ended (px) and whether it could be judged (1) or not (0).
+# Rows of scratch.window, one number for each of the current sixteen patches: the SSD of the five samples, then where
+# the search ended (px) and whether it could be judged (1) or not (0).
 CENTRE, FAR_LEFT, NEAR_LEFT, NEAR_RIGHT, FAR_RIGHT, PLACE, JUDGED = range(7)
 
 
@@ -49,8 +49,8 @@ def compare(level, row, col, right_x, settings):
 def search_masked(level, row, col, start_x, lowest_x, highest_x, settings, window, k):
     """As `descend` and `window_samples` in search.py, for one patch; writes column ``k`` of ``window``.
 
-    A place where fewer than ``min_valid`` of the patch's pixels are seen by both cameras cannot be judged: the search goes
-    back to its start from there, and a patch with such a place in its window is given up.
+    A place where fewer than ``min_valid`` of the patch's pixels are seen by both cameras cannot be judged: the search
+    goes back to its start from there, and a patch with such a place in its window is given up.
     """
     area = float32(settings.patch_size * settings.patch_size)
     enough = float32(settings.min_valid) * area

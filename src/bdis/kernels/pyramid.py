@@ -59,8 +59,8 @@ def _halve_bytes(channels, name):
         return any_lane(black)
 
     halve.__name__ = halve.__qualname__ = name
-    halve.__doc__ = f"""First halving of a uint8 image with {channels} channel(s), (h, w * {channels}), rows ``begin`` to
-    ``end - 1`` of ``out`` (int16, padded): mean of 2x2 brightnesses x 1024 / 2^shift.  True if a pixel is black."""
+    halve.__doc__ = f"""First halving of a uint8 image with {channels} channel(s), (h, w * {channels}), rows ``begin``
+    to ``end - 1`` of ``out`` (int16, padded): mean of 2x2 brightnesses x 1024 / 2^shift.  True if a pixel is black."""
     return kernel(boolean(IMAGE_BYTES, int64, SHORTS, int64, int64))(halve)
 
 

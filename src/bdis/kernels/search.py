@@ -200,8 +200,8 @@ def template_sums(cols, size, scratch):
 def descend(tables, start, lowest, highest, active, settings):
     """LK iterations (Eq. 1) of sixteen patches on their tables; a search that leaves its range goes back to start.
 
-    The table also knows how fast the LK step changes; dividing by that (``settings.newton``) goes to the same places in half
-    the iterations.
+    The table also knows how fast the LK step changes; dividing by that (``settings.newton``) goes to the same places
+    in half the iterations.
     """
     radius, stop = splat(float32(settings.radius)), splat(float32(settings.stop))
     base = lane_numbers() * splat(int32(SHIFTS))
@@ -229,8 +229,9 @@ def descend(tables, start, lowest, highest, active, settings):
 def list_patches(level, i, width, parent, is_coarsest, settings, scratch):
     """List the patches of row ``i`` that have somewhere to start; returns how many.
 
-    A patch starts from twice the coarser disparity at its centre, at the coarsest level from 0, and is left out where the
-    coarser level knows nothing or the start lies outside the image.  Writes ``scratch.listed`` and ``scratch.start``.
+    A patch starts from twice the coarser disparity at its centre, at the coarsest level from 0, and is left out where
+    the coarser level knows nothing or the start lies outside the image.  Writes ``scratch.listed`` and
+    ``scratch.start``.
     """
     size = settings.patch_size
     patches = level.cols.shape[1] - LANES
@@ -281,7 +282,9 @@ def hidden_lanes(active, scratch):
 
 @inner
 def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
-    """Search the patches of the ``hidden`` bits again, pixel by pixel, and put their results in place of the tables'."""
+    """Search the patches of the ``hidden`` bits again, pixel by pixel, and put their results in place of the
+    tables'.
+    """
     window, real = scratch.window, scratch.real
     centre, far_left, near_left, near_right, far_right = ssd
     store(window, uint64(CENTRE), uint64(0), centre)

@@ -188,7 +188,9 @@ def load_pair(typing_context, array, row, col):
 
 @intrinsic
 def load_two_rows(typing_context, array, row, col):
-    """``array[row, col + k]`` in the low and ``array[row + 1, col + k]`` in the high half of lane k, of an int16 array."""
+    """``array[row, col + k]`` in the low and ``array[row + 1, col + k]`` in the high half of lane k, of an int16
+    array.
+    """
 
     def generate(context, builder, sig, args):
         array, row, col = args
@@ -346,8 +348,8 @@ def dot_halves(typing_context, total, a, b):
 def dot_shifts(typing_context, total, array, row, col, pair):
     """Add ``pair[0] * array[row, col + s] + pair[1] * array[row, col + s + 1]`` for the shifts s = 0 ... 15.
 
-    ``array`` is int16, ``pair`` comes from :func:`load_pair`.  The lanes hold the shifts 0, 2, ... 14, 1, 3, ... 15, which
-    is the order in which two plain loads give them; :func:`sort_shifts` puts them right.
+    ``array`` is int16, ``pair`` comes from :func:`load_pair`.  The lanes hold the shifts 0, 2, ... 14, 1, 3, ... 15,
+    which is the order in which two plain loads give them; :func:`sort_shifts` puts them right.
     """
 
     def generate(context, builder, sig, args):
