@@ -183,7 +183,8 @@ def upsample_rows(disparity, probability, width, out_disparity, out_probability,
         _blend_rows(disparity, probability, uint64(near), uint64(far), width, blended)
         x = 0
         while x < whole:
-            x = min(x, whole - LANES)  # the last sixteen overlap: rows of the output have no padding
+            # The last sixteen overlap: rows of the image have no padding.  Narrower levels do, and start at 0.
+            x = max(min(x, whole - LANES), 0)
             left, mid, right = uint64(x), uint64(x + 1), uint64(x + 2)
             w_mid = three_quarters * load(blended, uint64(1), mid)
             w_even = w_mid + quarter * load(blended, uint64(1), left)
