@@ -118,7 +118,7 @@ def _check_types(settings: Settings) -> None:
 
 
 _PAPER: dict[str, Any] = {
-    "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
+    "patch_size": 10, "overlap": 0.55, "max_iterations": 12, "newton": False,
     "window_step": 0.5, "min_valid": 0.75, "min_probability": 0.15,
 }  # fmt: skip
 

@@ -1,0 +1,43 @@
+"""``python -m benchmarks [--quick] [--json FILE] [--markdown FILE]``: measure, print, save."""
+
+import argparse
+import json
+from pathlib import Path
+
+from . import measure, report
+from .data import frame_sets
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: a minute instead of five")
+    parser.add_argument("--json", type=Path, default=Path("benchmark-results/benchmark.json"), help="where to save")
+    parser.add_argument("--markdown", type=Path, help="also write the tables there, as BENCHMARK.md has them")
+    options = parser.parse_args()
+    rounds = 3 if options.quick else 15
+
+    print("rendering and reading the pairs ...", flush=True)
+    sets = frame_sets()
+    results = {"machine": measure.machine(), "sets": {name: len(frames) for name, frames in sets.items()}}
+    for title, step in (
+        ("steady", lambda: measure.steady(sets, rounds)),
+        ("accuracy", lambda: measure.accuracy(sets)),
+        ("ablation", lambda: measure.ablation(sets)),
+        ("start", measure.start),
+        ("sizes", lambda: measure.sizes(rounds)),
+        ("memory", measure.memory),
+    ):
+        print(f"measuring: {title} ...", flush=True)
+        results[title] = step()
+        print(report.table(title, results[title]), flush=True)
+
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"saved {options.json}")
+    if options.markdown:
+        options.markdown.write_text(report.page(results))
+        print(f"saved {options.markdown}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""What is measured.  Times of different methods are taken alternately in one process; the machine may be busy."""
+
+import gc
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import asdict
+
+import cv2
+import numpy as np
+
+import bdis
+
+from .data import Frame, mean_score, score
+
+PRESETS = ("paper", "fast", "balanced")
+ABLATIONS = {
+    "paper": ("paper", {}),
+    "no sGMM": ("paper", {"sigma_spatial": None}),
+    "no propagation": ("paper", {"propagate": False}),
+    "fixed sigma_r = 8": ("paper", {"sigma_r": 8.0}),
+    "weights 2^n as printed": ("paper", {"level_weights": "2^n"}),
+    "no segment filter": ("paper", {"segment_filter": False}),
+    "no support filter": ("paper", {"min_support": 0.0}),
+    "LK steps over their slope (newton), 6 steps": ("paper", {"newton": True, "max_iterations": 6}),
+    "authors' own settings": (
+        "paper",
+        {"patch_size": 8, "overlap": 0.40, "window_step": 1.0, "min_valid": 0.25, "min_probability": 0.05},
+    ),
+    "paper-2021": ("paper-2021", {}),
+    "dis": ("dis", {}),
+}
+
+
+def machine() -> dict:
+    """What it ran on."""
+    cpu = platform.processor() or platform.machine()
+    info = "/proc/cpuinfo"
+    if os.path.exists(info):
+        with open(info) as lines:
+            cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), cpu)
+    import llvmlite.binding
+    import numba
+
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return {
+        "cpu": cpu,
+        "llvm cpu": os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "opencv": cv2.__version__,
+        "bdis": bdis.__version__,
+        "commit": git.stdout.strip() or "unknown",
+    }
+
+
+def sgbm() -> cv2.StereoSGBM:
+    """OpenCV's semi-global matcher as its documentation recommends for 128 disparities and blocks of 7."""
+    area = 7 * 7
+    return cv2.StereoSGBM.create(
+        minDisparity=0, numDisparities=128, blockSize=7, P1=8 * area, P2=32 * area, disp12MaxDiff=1,
+        uniquenessRatio=10, speckleWindowSize=100, speckleRange=1,
+    )  # fmt: skip
+
+
+def _sgbm_disparity(matcher: cv2.StereoSGBM, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    fixed = matcher.compute(left, right)
+    return np.where(fixed > 0, fixed / 16.0, np.nan)
+
+
+def _dis_disparity(flow: cv2.DISOpticalFlow, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    disparity = -flow.calc(left, right, None)[..., 0].astype(np.float64)
+    return np.where(disparity > 0, disparity, np.nan)
+
+
+def _grey(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    return cv2.cvtColor(frame.left, cv2.COLOR_RGB2GRAY), cv2.cvtColor(frame.right, cv2.COLOR_RGB2GRAY)
+
+
+def _resized_grey(image: np.ndarray, width: int, height: int) -> np.ndarray:
+    grey = cv2.resize(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), (width, height), interpolation=cv2.INTER_CUBIC)
+    return np.maximum(grey, 1)  # black would mean "not seen"
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return (time.perf_counter() - begin) * 1e3
+
+
+def _summary(times: list[float]) -> dict:
+    low, median, high = np.percentile(times, [5, 50, 95])
+    return {"median_ms": float(median), "min_ms": min(times), "p5_ms": float(low), "p95_ms": float(high)}
+
+
+def steady(sets: dict[str, list[Frame]], rounds: int) -> dict:
+    """Time per frame, methods taking turns on each frame, one thread each."""
+    cv2.setNumThreads(1)
+    names = [name for name in sets if name.startswith("set")] or list(sets)
+    pairs = [(frame, *_grey(frame)) for name in names for frame in sets[name]]
+    matchers = {preset: bdis.StereoMatcher(preset) for preset in PRESETS}
+    semi_global, ultrafast = sgbm(), cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
+    methods: dict[str, Callable] = {
+        "OpenCV SGBM (128, block 7)": lambda frame, left, right: semi_global.compute(left, right),
+        "OpenCV DIS ultrafast": lambda frame, left, right: ultrafast.calc(left, right, None),
+    }
+    for preset, matcher in matchers.items():
+        methods[f"bdis {preset}"] = lambda frame, left, right, m=matcher: m.match(left, right)
+    fast = matchers["fast"]
+    methods["bdis fast, from RGB"] = lambda frame, left, right: fast.match(frame.left, frame.right)
+    for work in methods.values():
+        work(*pairs[0])
+    times: dict[str, list[float]] = {name: [] for name in methods}
+    for _ in range(rounds):
+        for pair in pairs:
+            for name, work in methods.items():
+                times[name].append(_timed(lambda work=work, pair=pair: work(*pair)))
+    reference, flow = (np.array(times[name]) for name in list(methods)[:2])
+    size = pairs[0][1].shape
+    return {
+        "size": f"{size[1]}x{size[0]}",
+        "frames": len(pairs),
+        "rounds": rounds,
+        "sets": names,
+        "methods": {
+            name: {
+                **_summary(taken),
+                "times_faster_than_sgbm": float(np.median(reference / np.array(taken))),
+                "times_faster_than_dis_ultrafast": float(np.median(flow / np.array(taken))),
+            }
+            for name, taken in times.items()
+        },
+    }
+
+
+def accuracy(sets: dict[str, list[Frame]]) -> dict:
+    """Depth error and coverage of each method on each set."""
+    semi_global = sgbm()
+    flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
+    methods: dict[str, Callable[[Frame], np.ndarray]] = {
+        "OpenCV SGBM (128, block 7)": lambda frame: _sgbm_disparity(semi_global, *_grey(frame)),
+        "OpenCV DIS ultrafast": lambda frame: _dis_disparity(flow, *_grey(frame)),
+    }
+    for preset in bdis.PRESETS:
+        matcher = bdis.StereoMatcher(preset)
+        methods[f"bdis {preset}"] = lambda frame, m=matcher: m.match(frame.left, frame.right).disparity
+    return _scores(sets, methods)
+
+
+def ablation(sets: dict[str, list[Frame]]) -> dict:
+    """The paper's ablation and ours: each part switched off or changed by itself."""
+    methods: dict[str, Callable[[Frame], np.ndarray]] = {}
+    for name, (preset, changes) in ABLATIONS.items():
+        matcher = bdis.StereoMatcher(preset, **changes)
+        methods[name] = lambda frame, m=matcher: m.match(frame.left, frame.right).disparity
+    return _scores(sets, methods)
+
+
+def _scores(sets: dict[str, list[Frame]], methods: dict[str, Callable[[Frame], np.ndarray]]) -> dict:
+    return {
+        name: {
+            set_name: asdict(mean_score([score(method(frame), frame) for frame in frames]))
+            for set_name, frames in sets.items()
+        }
+        for name, method in methods.items()
+    }
+
+
+_FIRST_MATCH = """
+import time
+begin = time.perf_counter()
+import bdis
+imported = time.perf_counter()
+import numpy as np
+image = np.random.default_rng(0).integers(1, 255, (480, 640), dtype=np.uint8)
+bdis.StereoMatcher("paper").match(image, image)
+matched = time.perf_counter()
+import json
+print(json.dumps([imported - begin, matched - begin]))
+"""
+
+
+def start() -> dict:
+    """A new process: nothing compiled yet on this machine, then with the kernels in the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "BDIS_CACHE_DIR": folder}
+
+        def run() -> list[float]:
+            done = subprocess.run(
+                [sys.executable, "-c", _FIRST_MATCH], env=environment, capture_output=True, text=True, check=True
+            )
+            return json.loads(done.stdout)
+
+        cold = run()
+        warm = [run() for _ in range(7)]
+    return {
+        "import_s": float(np.median([w[0] for w in warm])),
+        "cold_first_match_s": cold[1],
+        "warm_first_match_s": float(np.median([w[1] for w in warm])),
+        "warm_first_match_min_s": min(w[1] for w in warm),
+    }
+
+
+def sizes(rounds: int) -> dict:
+    """Cost per pixel over the image size, and two threads against one."""
+    from bdis.synthetic import render_tissue
+
+    pair = render_tissue(480, 640, seed=0)
+    out = {}
+    for width, height in ((640, 480), (1280, 960), (1920, 1080), (3840, 2160)):
+        left, right = (_resized_grey(image, width, height) for image in (pair.left, pair.right))
+        matchers = {threads: bdis.StereoMatcher("fast", threads=threads) for threads in (1, 2)}
+        times: dict[int, list[float]] = {threads: [] for threads in matchers}
+        for _ in range(max(10, rounds * 4 * 640 * 480 // (width * height))):
+            for threads, matcher in matchers.items():
+                times[threads].append(_timed(lambda m=matcher: m.match(left, right)))
+        one, two = (np.array(times[threads][2:]) for threads in (1, 2))
+        out[f"{width}x{height}"] = {
+            **_summary(list(one)),
+            "ns_per_pixel": float(np.median(one)) * 1e6 / (width * height),
+            "ns_per_pixel_min": float(one.min()) * 1e6 / (width * height),
+            "two_threads_speedup": float(np.median(one / two)),
+            "two_threads_speedup_of_minima": float(one.min() / two.min()),
+        }
+    return out
+
+
+def memory() -> dict:
+    """Bytes per pixel held beside the input and the result, and allocated anew for a later frame."""
+    image = np.random.default_rng(0).integers(1, 255, (960, 1280), dtype=np.uint8)
+    out = {}
+    for name, given in (("uint8", image), ("float64", image / 255.0)):
+        matcher = bdis.StereoMatcher("balanced")
+        matcher.match(given[:64, :64], given[:64, :64])
+        peaks = []
+        for _ in range(2):
+            gc.collect()
+            tracemalloc.start()
+            result = matcher.match(given, given)
+            peaks.append(tracemalloc.get_traced_memory()[1] - result.disparity.nbytes - result.probability.nbytes)
+            tracemalloc.stop()
+            del result
+        out[name] = {"first_frame_bytes_per_pixel": peaks[0] / image.size, "later_frames_bytes": peaks[1]}
+    return out
