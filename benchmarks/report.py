@@ -151,8 +151,10 @@ LOSSES = """## What we lose
 
 - SGBM sees one pixel where we see a patch: at depth edges (instruments in front of tissue) a patch mixes both sides.
 - The pyramid decides early: what the coarsest level gets wrong or leaves out, no finer level looks for again.
-- `dis` fills every pixel and is wrong where there is nothing to see; it is here as the paper's baseline, not to be
-used. - Wet highlights move with the viewpoint. Where one covers a patch, the match follows the highlight, and the probability
-  does not notice.
-- Below AVX-512 the same code runs on narrower registers; see the note on processors in CONTRIBUTING.md.
+- `dis` fills every pixel and is wrong where there is nothing to see; it is the paper's baseline, not for use.
+- Wet highlights move with the viewpoint. Where one covers a patch, the match follows the highlight; the
+  probability drops there, but with the default threshold the pixels stay.
+- Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; such a
+  pair takes about twice the time.
+- Below AVX-512 the same code runs on narrower registers; CONTRIBUTING.md has the figures.
 """

@@ -1,9 +1,10 @@
 """No kernel touches memory that is not its own.
 
-Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given - the
-user's images and masks, the workspace, the results - lies directly before or directly after a page that nobody may
-touch, so one byte too far ends the process.  The fuzz therefore runs in a child; to see one case again, under a
-debugger if need be:
+Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given -
+the user's images and masks, the workspace, the results - lies directly before or directly after a page that nobody may
+touch, so one byte too far ends the process.  What lies within an array but was never written for this pair is no
+better: scratch starts as garbage, and the result must be that of a fresh matcher.  The fuzz runs in a child; to see
+one case again, under a debugger if need be:
 
     python tests/test_memory_safety.py SEED
 """
@@ -29,6 +30,7 @@ from bdis.config import PRESETS
 
 CASES = 1000
 CANARY = 0xA5
+DIFFERS = "not the result of a fresh matcher"
 PROT_NONE, PROT_READ = 0, 1  # as in sys/mman.h; the module mmap lacks the first
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guard pages are set up with Linux's mprotect")
@@ -58,12 +60,13 @@ class Arena:
         body = np.frombuffer(memory, np.uint8, room, mmap.PAGESIZE)
         self._set_access(body.ctypes.data - mmap.PAGESIZE, mmap.PAGESIZE, PROT_NONE)
         self._set_access(body.ctypes.data + room, mmap.PAGESIZE, PROT_NONE)
+        body.fill(CANARY)
         offset = room - used if self.edge == "end" else 0
-        slack = body[:offset] if self.edge == "end" else body[used:]
-        slack.fill(CANARY)
-        self._canaries.append(slack)
+        self._canaries.append(body[:offset] if self.edge == "end" else body[used:])
         self._begins.add(body.ctypes.data + offset)
-        return np.ndarray(shape, dtype, memory, mmap.PAGESIZE + offset, strides)
+        array = np.ndarray(shape, dtype, memory, mmap.PAGESIZE + offset, strides)
+        array.fill(0)
+        return array
 
     def copy(self, array: np.ndarray, row_gap: int = 0) -> np.ndarray:
         """``array`` moved into this arena."""
@@ -215,7 +218,6 @@ def run_case(seed: int) -> None:
     print(f"seed {seed}: {height=} {width=} guard at the {arena.edge}, {preset=} {settings}", flush=True)
 
     matcher = bdis.matcher.StereoMatcher(preset, **settings)
-    bdis.images.np = bdis.matcher.np = GuardedNumPy(arena)
     matcher._workspace = bdis.workspace.Workspace(height, width, matcher.settings)
     guard_workspace(matcher._workspace, arena, rng)
     for _ in range(2 if rng.random() < 0.3 else 1):
@@ -228,12 +230,18 @@ def run_case(seed: int) -> None:
             for name in ("left_mask", "right_mask")
             if rng.random() < 0.2
         }
+        bdis.images.np = bdis.matcher.np = GuardedNumPy(arena)
         result = matcher.match(*pair, **masks)
+        bdis.images.np = bdis.matcher.np = np
         assert result.disparity.shape == result.probability.shape == (height, width)
         assert ((result.probability >= 0) & (result.probability <= 1 + 1e-5)).all()
         assert arena.holds(result.disparity), "results are no longer allocated where this test can guard them"
         assert arena.holds(matcher._workspace.levels[0].arrays.left), "the matcher no longer uses the guarded workspace"
         assert arena.is_intact(), "a kernel wrote beside an array"
+        fresh = bdis.matcher.StereoMatcher(preset, **{**settings, "threads": 1}).match(*pair, **masks)
+        for name in ("disparity", "probability"):
+            if not np.array_equal(getattr(result, name), getattr(fresh, name), equal_nan=True):
+                print(f"    {DIFFERS}: {name} of seed {seed}", flush=True)
 
 
 def overstep(edge: str) -> None:
@@ -254,11 +262,20 @@ def test_guard_page_ends_a_process_that_oversteps(edge: str) -> None:
     assert run_child("overstep", edge).returncode == -signal.SIGSEGV
 
 
-def test_no_access_outside_arrays() -> None:
-    child = run_child(0, CASES)
-    last_case = child.stdout[child.stdout.rfind("seed ") :]
-    assert child.returncode == 0, f"exit code {child.returncode} at\n{last_case}\n{child.stderr[-6000:]}"
-    assert f"seed {CASES - 1}:" in last_case
+@pytest.fixture(scope="module")
+def fuzz() -> subprocess.CompletedProcess[str]:
+    return run_child(0, CASES)
+
+
+def test_no_access_outside_arrays(fuzz: subprocess.CompletedProcess[str]) -> None:
+    last_case = fuzz.stdout[fuzz.stdout.rfind("\nseed ") :]
+    assert fuzz.returncode == 0, f"exit code {fuzz.returncode} at\n{last_case}\n{fuzz.stderr[-6000:]}"
+    assert f"seed {CASES - 1}:" in fuzz.stdout
+
+
+def test_result_depends_on_nothing_but_the_pair(fuzz: subprocess.CompletedProcess[str]) -> None:
+    """Not on what scratch held, on the pair before, on where the arrays lie or on the number of threads."""
+    assert [line.strip() for line in fuzz.stdout.splitlines() if DIFFERS in line] == []
 
 
 def main(arguments: list[str]) -> None:
