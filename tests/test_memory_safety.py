@@ -134,6 +134,9 @@ def guard_workspace(work: bdis.workspace.Workspace, arena: Arena, rng: np.random
     moved: dict[int, np.ndarray] = {}
     for name, value in vars(work).copy().items():
         setattr(work, name, move_arrays(value, arena, moved))
+    work.note_addresses()
+    for name in ("images_table", "table", "numbers"):
+        setattr(work, name, arena.copy(getattr(work, name)))
     spoil([work.scratch, work.blended, work.runs, work.row_starts], rng)
 
 

@@ -11,9 +11,7 @@ from .config import Settings, settings_for
 from .images import Image, check_pair
 from .pyramid import PyramidBuilder
 from .result import StereoResult
-from .workspace import LevelPlan, Workspace
-
-SEGMENT_TOLERANCE_PX = 1.0  # neighbours of a segment differ by no more, px of their level
+from .workspace import Workspace
 
 
 class StereoMatcher:
@@ -64,12 +62,7 @@ class StereoMatcher:
         images = check_pair(left, right)
         work = self._workspace_for(*images[0].shape[:2])
         has_hidden = self._pyramid.build(work, images, (left_mask, right_mask))
-        coarser = None
-        for level in work.levels:
-            self._search(work, level, coarser, has_hidden)
-            self._fuse(level)
-            self._filter(work, level)
-            coarser = level
+        self._solve(work, has_hidden)
         disparity, probability = self._enlarge(work)
         if has_hidden:
             kernels.hide_unseen(work.seen[0], disparity, probability)
@@ -100,44 +93,25 @@ class StereoMatcher:
             work = self._workspace = Workspace(height, width, self.settings)
         return work
 
-    def _search(self, work: Workspace, level: LevelPlan, coarser: LevelPlan | None, has_hidden: bool) -> None:
-        """LK search and posterior of every patch [III-A, III-B], on top of the coarser level [III-D]."""
-        parent = coarser or level
-        self._bands.run(
-            len(level.arrays.rows),
-            lambda band, begin, end: kernels.search_rows(
-                level.arrays, parent.arrays, level.width, coarser is None, has_hidden, level.search,
-                work.spatial, work.scratch[band], begin, end,
-            ),
-        )  # fmt: skip
-
-    def _fuse(self, level: LevelPlan) -> None:
-        """From patches to pixels [III-C], or Eq. 2."""
-        settings = self.settings
-        if settings.fusion == "residual":
-            self._bands.run(
-                level.height,
-                lambda _, begin, end: kernels.fuse_rows_by_residual(
-                    level.arrays, settings.patch_size, settings.intensity_scale, begin, end
-                ),
+    def _solve(self, work: Workspace, has_hidden: bool) -> None:
+        """Search, fuse and filter the levels, coarsest first.  With threads, each step in bands of rows."""
+        if self.settings.threads == 1:
+            kernels.solve_levels(
+                work.table, work.numbers, has_hidden, work.spatial, work.scratch[0], work.runs, work.row_starts
             )
             return
-        threshold = settings.min_probability if level.number == settings.finest_level else 0.0
-        self._bands.run(
-            level.height,
-            lambda _, begin, end: kernels.fuse_rows(
-                level.arrays, level.row_weights, level.full_weight, level.covering,
-                settings.min_support, threshold, begin, end,
-            ),
-        )  # fmt: skip
-
-    def _filter(self, work: Workspace, level: LevelPlan) -> None:
-        """Remove small segments [III-F]."""
-        if level.min_segment > 1:
-            kernels.remove_small_segments(
-                level.arrays.disparity, level.arrays.probability, level.width,
-                SEGMENT_TOLERANCE_PX, level.min_segment, work.runs, work.row_starts,
-            )  # fmt: skip
+        for k, level in enumerate(work.levels):
+            self._bands.run(
+                level.arrays.rows.shape[1],
+                lambda band, begin, end: kernels.search_band(
+                    work.table, work.numbers, k, has_hidden, work.spatial, work.scratch[band], begin, end
+                ),
+            )
+            self._bands.run(
+                level.height,
+                lambda _, begin, end: kernels.fuse_band(work.table, work.numbers, k, begin, end),
+            )
+            kernels.filter_whole(work.table, work.numbers, k, work.runs, work.row_starts)
 
     def _enlarge(self, work: Workspace) -> tuple[Image, Image]:
         """Upsample the finest level to the image, one doubling at a time."""

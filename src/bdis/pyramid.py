@@ -1,6 +1,5 @@
 """Fill a workspace's pyramid from a pair of images."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,10 +30,7 @@ class PyramidBuilder:
         hidden = any(mask is not None for mask in masks)
         for side, image in enumerate(plain):
             hidden |= self._first_halving(image, full_scale, work.images[side][0])
-            for (finer, coarser), width in zip(pairwise(work.images[side]), work.widths):
-                kernels.halve_shorts(finer, width, coarser)
-        for level in work.levels:
-            kernels.gradient(level.arrays.left, level.arrays.gradient)
+        kernels.finish_pyramid(work.images_table, work.table, 0, 2)
         if hidden:
             self._mark_seen(work, plain, masks)
         return hidden

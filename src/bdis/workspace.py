@@ -7,7 +7,7 @@ import numpy as np
 
 from .config import Settings
 from .images import Image
-from .kernels.layout import SHIFTS, Level, Scratch, Search, plain_stride, row_stride
+from .kernels.layout import SHIFTS, Level, LevelSettings, Scratch, addresses, plain_stride, row_stride
 
 MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
 MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
@@ -21,17 +21,13 @@ _GAMMA: dict[str, Callable[[int], float]] = {
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """One pyramid level: its arrays and everything about it that depends only on size and settings."""
+    """One pyramid level: its arrays and settings."""
 
     number: int  # n: a pixel is 2^n x 2^n image pixels
     height: int
     width: int
     arrays: Level
-    search: Search
-    full_weight: Image  # float32 (1, plain stride), spatial weight along x if every patch were accepted
-    covering: Image  # int32 (h, 2), first and last + 1 patch row over each pixel row
-    row_weights: Image  # float32 (h, most patch rows over a pixel row), their spatial weights there
-    min_segment: int  # px, smaller segments are removed
+    settings: LevelSettings
 
 
 class Workspace:
@@ -47,6 +43,8 @@ class Workspace:
     levels : coarsest first
     images : left and right; each a list of int16 levels from 1 to the coarsest
     seen, seen_levels : left and right; uint8 masks of the image, and of the levels from 1 on
+    table, numbers : the arrays and settings of all levels as `kernels.solve_levels` takes them
+    images_table : the images of all levels as `kernels.finish_pyramid` takes them
     """
 
     def __init__(self, height: int, width: int, settings: Settings):
@@ -63,7 +61,7 @@ class Workspace:
         self.images = [[np.zeros((h, row_stride(w)), np.int16) for h, w in sizes] for _ in range(2)]
         weights = level_weights(range(finest, coarsest + 1), settings)
         self.levels = [
-            _plan(n, *sizes[n - 1], self.images[0][n - 1], self.images[1][n - 1], coarsest, weights[n], settings)
+            _plan(n, self.images[0][n - 1], self.images[1][n - 1], self.widths[n - 1], coarsest, weights[n], settings)
             for n in range(coarsest, finest - 1, -1)
         ]
         self.spatial = np.zeros((1, 16), np.float32)
@@ -79,6 +77,15 @@ class Workspace:
         ]
         self.seen = [np.zeros((height, width), np.uint8) for _ in range(2)]
         self.seen_levels = [[np.zeros((h, row_stride(w)), np.uint8) for h, w in sizes] for _ in range(2)]
+        self.note_addresses()
+
+    def note_addresses(self) -> None:
+        """Write down where the arrays of all levels are, for kernels that work on several."""
+        self.images_table = np.array(
+            [[*addresses(pair), width] for *pair, width in zip(*self.images, self.widths)], np.int64
+        )
+        self.table = np.array([addresses(level.arrays) for level in self.levels], np.int64)
+        self.numbers = np.array([level.settings for level in self.levels], np.float64)
 
 
 def coarsest_level(height: int, width: int, settings: Settings) -> int:
@@ -134,56 +141,54 @@ def _scratch(width: int) -> Scratch:
 
 
 def _plan(
-    number: int, height: int, width: int, left: Image, right: Image, coarsest: int, weight: float, settings: Settings
+    number: int, left: Image, right: Image, width: int, coarsest: int, weight: float, settings: Settings
 ) -> LevelPlan:
-    size, spatial = settings.patch_size, spatial_weights(settings)
-    rows, cols = patch_grid(height, settings), patch_grid(width, settings)
-    pixel_rows = np.arange(height)
-    covering = np.stack(
-        [np.searchsorted(rows + size, pixel_rows, "right"), np.searchsorted(rows, pixel_rows, "right")], 1
-    ).astype(np.int32)
-    row_weights = np.zeros((height, int((covering[:, 1] - covering[:, 0]).max())), np.float32)
-    for y, (first, last) in enumerate(covering):
-        row_weights[y, : last - first] = spatial[y - rows[first:last]]
-    full_weight = np.zeros((1, plain_stride(width)), np.float32)
-    for col in cols:
-        full_weight[0, col : col + size] += spatial
     return LevelPlan(
         number=number,
-        height=height,
+        height=len(left),
         width=width,
-        arrays=_level_arrays(left, right, width, rows, cols),
-        search=_search_settings(number, weight, settings),
-        full_weight=full_weight,
-        covering=covering,
-        row_weights=row_weights,
-        min_segment=4 ** (coarsest - number) if settings.segment_filter else 0,
+        arrays=_level_arrays(left, right, width, settings),
+        settings=_level_settings(number, width, coarsest, weight, settings),
     )
 
 
-def _level_arrays(left: Image, right: Image, width: int, rows: Image, cols: Image) -> Level:
-    patches, pixels = (len(rows), len(cols) + 16), (len(left), plain_stride(width))
+def _level_arrays(left: Image, right: Image, width: int, settings: Settings) -> Level:
+    height, stride, size = len(left), plain_stride(width), settings.patch_size
+    rows, cols, spatial = patch_grid(height, settings), patch_grid(width, settings), spatial_weights(settings)
+    pixel_rows = np.arange(height)
+    covering = np.stack(
+        [np.searchsorted(rows + size, pixel_rows, "right"), np.searchsorted(rows, pixel_rows, "right")], 1
+    )
+    row_weights = np.zeros((height, int((covering[:, 1] - covering[:, 0]).max())), np.float32)
+    for y, (first, last) in enumerate(covering):
+        row_weights[y, : last - first] = spatial[y - rows[first:last]]
+    full_weight = np.zeros((1, stride), np.float32)
+    for col in cols:
+        full_weight[0, col : col + size] += spatial
     return Level(
         left=left,
         gradient=np.zeros(left.shape, np.int16),
         right=right,
         usable_left=np.zeros(left.shape, np.uint8),
         usable_right=np.zeros(left.shape, np.uint8),
-        rows=rows,
-        cols=np.append(cols, np.full(16, cols[-1])).astype(np.int32)[None],
-        patch_disparity=np.zeros(patches, np.float32),
-        patch_probability=np.zeros(patches, np.float32),
-        spread=np.zeros((3 * len(rows), plain_stride(width)), np.float32),
-        disparity=np.zeros(pixels, np.float32),
-        probability=np.zeros(pixels, np.float32),
+        rows=rows[None].astype(np.int32),
+        cols=np.append(cols, np.full(16, cols[-1]))[None].astype(np.int32),
+        patch_disparity=np.zeros((len(rows), len(cols) + 16), np.float32),
+        patch_probability=np.zeros((len(rows), len(cols) + 16), np.float32),
+        spread=np.zeros((3 * len(rows), stride), np.float32),
+        disparity=np.zeros((height, stride), np.float32),
+        probability=np.zeros((height, stride), np.float32),
+        full_weight=full_weight,
+        covering=covering.astype(np.int32),
+        row_weights=row_weights,
     )
 
 
-def _search_settings(number: int, weight: float, settings: Settings) -> Search:
-    """Settings in the units of level ``number``: its pixels, and grey levels of the integer images."""
+def _level_settings(number: int, width: int, coarsest: int, weight: float, settings: Settings) -> LevelSettings:
     px = 2.0**number
     fixed = 0.0 if settings.sigma_r is None else (settings.sigma_r * settings.intensity_scale) ** 2
-    return Search(
+    return LevelSettings(
+        width=width,
         patch_size=settings.patch_size,
         max_iterations=settings.max_iterations,
         newton=settings.newton,
@@ -198,4 +203,8 @@ def _search_settings(number: int, weight: float, settings: Settings) -> Search:
         max_disparity=np.inf if settings.max_disparity is None else settings.max_disparity / px,
         propagate=settings.propagate,
         posterior=settings.fusion == "bayes",
+        min_support=settings.min_support,
+        min_probability=settings.min_probability if number == settings.finest_level else 0.0,
+        min_segment=4 ** (coarsest - number) if settings.segment_filter else 0,
+        grey=settings.intensity_scale,
     )

@@ -5,6 +5,7 @@ import pytest
 
 import bdis
 from bdis import kernels
+from bdis.kernels.filters import remove_small_segments
 from bdis.kernels.layout import plain_stride
 from bdis.workspace import Workspace
 from tests import naive
@@ -36,7 +37,7 @@ def test_small_segments(size, unknown, min_size):
     reference = naive.remove_small_segments(disparity, min_size)
     d, p = plain(disparity), plain(np.where(np.isnan(disparity), 0, 0.5))
     runs, starts = np.zeros((height * (width + 1), 4), np.int32), np.zeros((1, height + 1), np.int32)
-    kernels.remove_small_segments(d, p, width, 1.0, min_size, runs, starts)
+    remove_small_segments(d, p, width, 1.0, min_size, runs, starts)
     np.testing.assert_array_equal(d[:, :width], reference)
     np.testing.assert_array_equal(p[:, :width] == 0, np.isnan(reference))
 
@@ -55,7 +56,7 @@ def test_a_spiral_is_one_segment():
         length += 2
     reference = naive.remove_small_segments(spiral, 200)
     d, p = plain(spiral), plain(np.ones((31, 31)))
-    kernels.remove_small_segments(d, p, 31, 1.0, 200, np.zeros((1000, 4), np.int32), np.zeros((1, 32), np.int32))
+    remove_small_segments(d, p, 31, 1.0, 200, np.zeros((1000, 4), np.int32), np.zeros((1, 32), np.int32))
     np.testing.assert_array_equal(d[:, :31], reference)
 
 
@@ -88,7 +89,7 @@ def test_spatial_mixture(changes, min_support):
     arrays = level.arrays
     patches = [
         (y, x, float(arrays.patch_disparity[i, j]), float(arrays.patch_probability[i, j]))
-        for i, y in enumerate(arrays.rows)
+        for i, y in enumerate(arrays.rows[0])
         for j, x in enumerate(arrays.cols[0, :-16])
     ]
     disparity, probability = naive.fuse(patches, (level.height, level.width), matcher.settings, 0.3)
@@ -100,8 +101,8 @@ def test_every_pixel_is_covered_by_a_patch():
     """Full width to the right edge and full height to the bottom, whatever the remainder."""
     for height, width in ((32, 32), (97, 131), (48, 75)):
         for level in Workspace(height, width, bdis.PRESETS["paper"]).levels:
-            assert (level.covering[:, 1] > level.covering[:, 0]).all()
-            assert (level.full_weight[0, : level.width] > 0).all()
+            assert (level.arrays.covering[:, 1] > level.arrays.covering[:, 0]).all()
+            assert (level.arrays.full_weight[0, : level.width] > 0).all()
 
 
 def test_hide_unseen():

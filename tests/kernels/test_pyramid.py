@@ -5,6 +5,8 @@ import pytest
 
 from bdis import kernels
 from bdis.kernels.layout import PAD, row_stride
+from bdis.kernels.pyramid import gradient as compute_gradient
+from bdis.kernels.pyramid import halve_shorts
 from tests import naive
 
 SIZES = [(32, 32), (33, 32), (32, 33), (47, 61), (64, 130), (101, 97)]
@@ -72,12 +74,12 @@ def test_further_halvings_and_gradient(size):
     level = padded(*finer.shape)
     kernels.halve_grey(image, 6, level, 0, len(level))
     out = padded(*reference.shape)
-    kernels.halve_shorts(level, finer.shape[1], out)
+    halve_shorts(level, finer.shape[1], out)
     np.testing.assert_array_equal(out[:, PAD : PAD + reference.shape[1]], reference)
     assert_border_repeats(out, reference.shape[1])
 
     gradient = np.zeros_like(level)
-    kernels.gradient(level, gradient)
+    compute_gradient(level, gradient)
     pair = naive.Pair.of(finer, finer)
     inside = slice(pair.pad, pair.pad + finer.shape[1])
     np.testing.assert_array_equal(gradient[:, PAD : PAD + finer.shape[1]], 2 * pair.gradient[:, inside])

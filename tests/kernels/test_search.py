@@ -49,7 +49,7 @@ def patches_of(level):
     cols = level.arrays.cols[0, :-16]
     return {
         (int(y), int(x)): (level.arrays.patch_disparity[i, j], level.arrays.patch_probability[i, j])
-        for i, y in enumerate(level.arrays.rows)
+        for i, y in enumerate(level.arrays.rows[0])
         for j, x in enumerate(cols)
         if level.arrays.patch_probability[i, j] > 0
     }

@@ -1,36 +1,33 @@
 """Compiled code: arrays and scalars in, arrays out.  Imports nothing else of bdis."""
 
-from .filters import hide_unseen, remove_small_segments
-from .fusion import fuse_rows, fuse_rows_by_residual, upsample_rows
+from .filters import hide_unseen
+from .fusion import upsample_rows
+from .levels import filter_whole, finish_pyramid, fuse_band, search_band, solve_levels
 from .pyramid import (
-    gradient,
     halve_floats,
     halve_grey,
     halve_rgb,
     halve_rgba,
     halve_seen,
-    halve_shorts,
     mark_seen_bytes,
     mark_seen_floats,
     usable,
 )
-from .search import search_rows
 
 __all__ = [
-    "fuse_rows",
-    "fuse_rows_by_residual",
-    "gradient",
+    "filter_whole",
+    "finish_pyramid",
+    "fuse_band",
     "halve_floats",
     "halve_grey",
     "halve_rgb",
     "halve_rgba",
     "halve_seen",
-    "halve_shorts",
     "hide_unseen",
     "mark_seen_bytes",
     "mark_seen_floats",
-    "remove_small_segments",
-    "search_rows",
+    "search_band",
+    "solve_levels",
     "upsample_rows",
     "usable",
 ]

@@ -5,6 +5,7 @@ place; this one keys the folder on the source of all kernels, the versions and t
 and goes on without a cache when there is no place to write.  ``BDIS_CACHE_DIR`` moves it.
 """
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -36,7 +37,9 @@ def source_key() -> str:
     """Changes with any kernel's source and with every version that shapes the machine code."""
     sources = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     versions = f"{sys.version} {numba.__version__} {llvmlite.__version__} {platform.machine()}"
-    return _digest(b"".join(sources) + versions.encode()).hex()[:16]
+    # The user's own NUMBA_* variables may change the machine code as well.
+    chosen = {name: getattr(numba.config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")}
+    return _digest(b"".join(sources) + f"{versions} {chosen}".encode()).hex()[:16]
 
 
 def _user_cache() -> Path:
@@ -117,7 +120,8 @@ class _CheckedCache(_Cache):
             os.replace(part, path)
         except OSError as error:
             log.warning("could not keep compiled kernel %s: %s", path, error)
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
 
     def enable(self):
         """Always on."""
@@ -150,6 +154,8 @@ class Kernel:
         """Load or compile now; returns the function itself."""
         with _COMPILE:
             if self._entry is None:
+                if numba.config.DISABLE_JIT:
+                    raise RuntimeError("bdis needs Numba's compiler, but NUMBA_DISABLE_JIT is set; unset it")
                 begin = time.perf_counter()
                 dispatcher = numba.njit(**_OPTIONS)(self.py_func)
                 if (folder := _folder()) is not None:

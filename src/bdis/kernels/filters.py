@@ -1,10 +1,10 @@
 """Small-segment filter [III-F] and hiding what the camera never saw."""
 
 import numpy as np
-from numba import float32, float64, int64, uint64, void
+from numba import float32, int64, uint64, void
 
 from .cache import inner, kernel
-from .layout import BYTES, FLOATS, INTS
+from .layout import BYTES, FLOATS
 from .simd import LANES, absolute, load, mask_bits, splat, trailing_zeros
 
 # Columns of the `runs` scratch: stretches of connected pixels within an image row.
@@ -76,7 +76,7 @@ def _join_rows(disparity, row, tolerance, runs, above, here, end):
             b += one
 
 
-@kernel(void(FLOATS, FLOATS, int64, float64, int64, INTS, INTS))
+@inner
 def remove_small_segments(disparity, probability, width, tolerance, min_size, runs, row_starts):
     """Make segments of fewer than ``min_size`` pixels unknown; 4-neighbours within ``tolerance`` px are connected.
 

@@ -5,10 +5,10 @@ rows of patches are blended down the columns (one pass over pixels).
 """
 
 import numpy as np
-from numba import float32, float64, int32, int64, uint64, void
+from numba import float32, int32, int64, uint64, void
 
 from .cache import inner, kernel
-from .layout import FLOATS, INTS, LEVEL, PAD
+from .layout import FLOATS, PAD
 from .simd import (
     LANES,
     any_lane,
@@ -52,15 +52,14 @@ def spread_row(level, weights, i):
                 store(level.spread, c, x, load(level.spread, c, x) + w)
 
 
-@kernel(void(LEVEL, FLOATS, FLOATS, INTS, float64, float64, int64, int64))
-def fuse_rows(level, row_weights, full_x, covering, min_support, min_probability, begin, end):
+@inner
+def fuse_rows(level, min_support, min_probability, begin, end):
     """Pixel rows ``begin`` to ``end - 1`` of ``level.disparity`` and ``level.probability`` (Eq. 13).
 
-    ``covering`` (h, 2): first and last + 1 patch row over each pixel row; ``row_weights`` (h, k): their spatial
-    weights there. ``full_x`` (1, row stride): what ``spread_row`` would sum up to were every patch accepted.  A pixel
-    is known if accepted patches hold ``min_support`` of the full weight and its probability is ``min_probability`` or
-    more.
+    A pixel is known if accepted patches hold ``min_support`` of the spatial weight that all patches over it would have,
+    and its probability is ``min_probability`` or more.
     """
+    covering, row_weights = level.covering, level.row_weights
     unknown = splat(float32(np.nan))
     zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(1e-30))
     threshold = splat(float32(min_probability))
@@ -85,7 +84,7 @@ def fuse_rows(level, row_weights, full_x, covering, min_support, min_probability
                 wp += g * load(level.spread, three * (first + k) + uint64(1), x)
             over = one / larger(w * wp, tiny)  # one division serves both ratios
             probability = wp * wp * over
-            known = (w >= needed * load(full_x, uint64(0), x)) & (probability >= threshold) & (wp > zero)
+            known = (w >= needed * load(level.full_weight, uint64(0), x)) & (probability >= threshold) & (wp > zero)
             store(level.disparity, y, x, select(known, wpu * w * over, unknown))
             store(level.probability, y, x, select(known, probability, zero))
 
@@ -98,7 +97,7 @@ def _right_at(level, row, col, whole, a):
     return here + splat(a) * (there - here)
 
 
-@kernel(void(LEVEL, int64, float64, int64, int64))
+@inner
 def fuse_rows_by_residual(level, size, grey, begin, end):
     """DIS fusion (Eq. 2) of pixel rows ``begin`` to ``end - 1``: weight 1 / max(1, squared residual in grey levels).
 
@@ -111,8 +110,8 @@ def fuse_rows_by_residual(level, size, grey, begin, end):
         for x in range(uint64(0), uint64(level.disparity.shape[1] - LANES), uint64(LANES)):
             store(level.disparity, y, x, zero)
             store(level.probability, y, x, zero)
-    for i in range(level.rows.shape[0]):
-        top, bottom = level.rows[i], level.rows[i] + size
+    for i in range(level.rows.shape[1]):
+        top, bottom = level.rows[0, i], level.rows[0, i] + size
         if bottom <= begin or top >= end:
             continue
         for j in range(level.cols.shape[1] - LANES):

@@ -1,10 +1,11 @@
-"""The arrays a kernel works on, named, and the one decorator that compiles a kernel.
+"""The arrays a kernel works on, named.
 
-Every image of a level is stored with ``PAD`` columns on the left and at least ``PAD + 16`` on the right that
-repeat its border, so that a 16-lane load near the border stays inside the array.  Pixel (y, x) is
+Every image of a level is stored with ``PAD`` columns on the left and at least ``3 PAD`` on the right that repeat
+its border, so that a 16-lane load near the border stays inside the array.  Pixel (y, x) is
 ``array[y, PAD + x]``.  Results have no padding on the left: pixel (y, x) is ``array[y, x]``.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,11 @@ BELOW_START = 7
 
 
 def row_stride(width: int) -> int:
-    """Columns to allocate for an image row of ``width`` pixels, padding included."""
-    return PAD + -(-width // 16) * 16 + 2 * PAD
+    """Columns to allocate for an image row of ``width`` pixels, padding included.
+
+    The last sums over a patch are read 25 px beyond the image and their sixteen columns need sixteen more behind them.
+    """
+    return PAD + -(-width // 16) * 16 + 3 * PAD
 
 
 def plain_stride(width: int) -> int:
@@ -33,18 +37,22 @@ class Level(NamedTuple):
     right: np.ndarray  # int16
     usable_left: np.ndarray  # uint8, 1 where the pixel and both horizontal neighbours were seen
     usable_right: np.ndarray  # uint8, 1 where the pixel and its right neighbour were seen
-    rows: np.ndarray  # int32 (n,), first image row of each row of patches
+    rows: np.ndarray  # int32 (1, n), first image row of each row of patches
     cols: np.ndarray  # int32 (1, m + 16), first image column of each patch, the last one repeated
     patch_disparity: np.ndarray  # float32 (n, m + 16), px of this level
     patch_probability: np.ndarray  # float32 (n, m + 16), 0 = rejected
     spread: np.ndarray  # float32 (3 n, plain stride), patches spread along the row
     disparity: np.ndarray  # float32 (h, plain stride), px of this level, NaN = unknown
     probability: np.ndarray  # float32 (h, plain stride), 0 = unknown
+    full_weight: np.ndarray  # float32 (1, plain stride), spatial weight along x if every patch were accepted
+    covering: np.ndarray  # int32 (h, 2), first and last + 1 patch row over each pixel row
+    row_weights: np.ndarray  # float32 (h, most patch rows over a pixel row), their spatial weights there
 
 
-class Search(NamedTuple):
-    """Settings of search and posterior as a kernel wants them."""
+class LevelSettings(NamedTuple):
+    """Settings of one level, in its pixels and in the grey levels of the integer images."""
 
+    width: int  # px
     patch_size: int  # px, even
     max_iterations: int
     newton: bool  # divide LK steps by their slope
@@ -58,7 +66,11 @@ class Search(NamedTuple):
     min_disparity: float  # px of this level
     max_disparity: float  # px of this level
     propagate: bool  # add the coarser level's probability
-    posterior: bool  # False: deterministic, every converged patch counts as 1
+    posterior: bool  # False: deterministic, every converged patch counts as 1 and is fused by its residual
+    min_support: float  # share of a pixel's spatial weight that accepted patches must hold
+    min_probability: float  # pixels below are unknown
+    min_segment: int  # px, smaller segments are removed
+    grey: float  # one grey level in the integer scale of the images
 
 
 class Scratch(NamedTuple):
@@ -76,15 +88,17 @@ class Scratch(NamedTuple):
 FLOATS = types.Array(types.float32, 2, "C")
 SHORTS = types.Array(types.int16, 2, "C")
 INTS = types.Array(types.int32, 2, "C")
-INTS1 = types.Array(types.int32, 1, "C")
 BYTES = types.Array(types.uint8, 2, "C")
-FLOATS1 = types.Array(types.float32, 1, "C")
 # What a user gives may be read-only and have any distance between rows.
 IMAGE_BYTES = types.Array(types.uint8, 2, "A", readonly=True)
 IMAGE_FLOATS = types.Array(types.float32, 2, "A", readonly=True)
 
 
-LEVEL = types.NamedTuple([SHORTS, SHORTS, SHORTS, BYTES, BYTES, INTS1, INTS] + [FLOATS] * 5, Level)
 SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, FLOATS], Scratch)
-_OF_SCALAR = {int: types.int64, float: types.float64, bool: types.boolean}
-SEARCH = types.NamedTuple([_OF_SCALAR[kind] for kind in Search.__annotations__.values()], Search)
+ADDRESSES = types.Array(types.int64, 2, "C")
+NUMBERS = types.Array(types.float64, 2, "C")
+
+
+def addresses(arrays: Iterable[np.ndarray]) -> list[int]:
+    """Where 2-D arrays are and their shapes: three numbers each, as ``levels.py`` reads them."""
+    return [number for array in arrays for number in (array.ctypes.data, *array.shape)]

@@ -85,7 +85,7 @@ def halve_floats(image, factor, out, begin, end):
     return black
 
 
-@kernel(void(SHORTS, int64, SHORTS))
+@inner
 def halve_shorts(image, width, out):
     """Halve a padded int16 level of ``width`` columns: rounded mean of 2x2."""
     height = image.shape[0]
@@ -99,7 +99,7 @@ def halve_shorts(image, width, out):
         _repeat_border(out, y, half)
 
 
-@kernel(void(SHORTS, SHORTS))
+@inner
 def gradient(image, out):
     """Twice the central difference along x, over the padded width (0 in the outer padding)."""
     last = uint64(image.shape[1] - LANES)

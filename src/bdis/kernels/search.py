@@ -17,11 +17,11 @@ is then a look-up:
 with D the SSD of the mean-normalised patches at integer shifts and V[s] that of R against R shifted by one.
 """
 
-from numba import boolean, float32, int32, int64, uint64, void
+from numba import float32, int32, int64, uint64
 
-from .cache import inner, kernel
+from .cache import inner
 from .fusion import spread_row
-from .layout import BELOW_START, FLOATS, LEVEL, PAD, SCRATCH, SEARCH, SHIFTS
+from .layout import BELOW_START, PAD, SHIFTS
 from .masked import CENTRE, FAR_LEFT, FAR_RIGHT, JUDGED, NEAR_LEFT, NEAR_RIGHT, PLACE, search_masked
 from .posterior import window_posterior, window_samples
 from .simd import (
@@ -226,17 +226,17 @@ def descend(tables, start, lowest, highest, active, settings):
 
 
 @inner
-def list_patches(level, i, width, parent, is_coarsest, settings, scratch):
+def list_patches(level, i, parent, is_coarsest, settings, scratch):
     """List the patches of row ``i`` that have somewhere to start; returns how many.
 
     A patch starts from twice the coarser disparity at its centre, at the coarsest level from 0, and is left out where
     the coarser level knows nothing or the start lies outside the image.  Writes ``scratch.listed`` and
     ``scratch.start``.
     """
-    size = settings.patch_size
+    size, width = settings.patch_size, settings.width
     patches = level.cols.shape[1] - LANES
     middle = splat(int32(size // 2))
-    parent_row = uint64(min((level.rows[i] + size // 2) // 2, parent.disparity.shape[0] - 1))
+    parent_row = uint64(min((level.rows[0, i] + size // 2) // 2, parent.disparity.shape[0] - 1))
     last_parent = splat(float32((width + 1) // 2 - 1))
     count = 0
     for j in range(0, patches, LANES):
@@ -319,9 +319,9 @@ def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
 
 
 @inner
-def search_sixteen(level, i, width, parent, is_coarsest, has_hidden, settings, scratch, offset, count):
+def search_sixteen(level, i, parent, is_coarsest, has_hidden, settings, scratch, offset, count):
     """Search the listed patches ``offset`` to ``offset + 15``; returns disparity and probability (0 = rejected)."""
-    size = settings.patch_size
+    size, width = settings.patch_size, settings.width
     zero = splat(float32(0))
     patch = load(scratch.listed, uint64(0), uint64(offset))
     start = load(scratch.start, uint64(0), uint64(offset))
@@ -337,7 +337,7 @@ def search_sixteen(level, i, width, parent, is_coarsest, has_hidden, settings, s
     bits = mask_bits(active)
     for k in range(LANES):
         if (bits >> k) & 1:
-            fill_tables(level, level.rows[i], k, size, scratch)
+            fill_tables(level, level.rows[0, i], k, size, scratch)
 
     lowest = larger(x - splat(float32(width - size)), splat(float32(settings.min_disparity)))
     highest = smaller(x, splat(float32(settings.max_disparity)))
@@ -350,22 +350,22 @@ def search_sixteen(level, i, width, parent, is_coarsest, has_hidden, settings, s
         store(scratch.real, uint64(HIGHEST), uint64(0), x - lowest)
         hidden = hidden_lanes(active, scratch)
         if hidden:
-            found, ssd, active = search_hidden(level, level.rows[i], hidden, found, ssd, active, settings, scratch)
+            found, ssd, active = search_hidden(level, level.rows[0, i], hidden, found, ssd, active, settings, scratch)
     posterior, is_minimum = window_posterior(ssd, settings)
     probability = splat(float32(1))
     if settings.posterior:
         active = active & is_minimum
         probability = posterior * splat(float32(settings.level_weight))
         if settings.propagate and not is_coarsest:
-            parent_row = uint64(min((level.rows[i] + size // 2) // 2, parent.disparity.shape[0] - 1))
+            parent_row = uint64(min((level.rows[0, i] + size // 2) // 2, parent.disparity.shape[0] - 1))
             parent_col = to_float((x_whole + splat(int32(size // 2))) >> splat(int32(1)))
             parent_col = to_int(smaller(parent_col, splat(float32((width + 1) // 2 - 1))))
             probability = probability + gather(parent.probability, parent_row, parent_col)
     return x - found, select(active, probability, zero)
 
 
-@kernel(void(LEVEL, LEVEL, int64, boolean, boolean, SEARCH, FLOATS, SCRATCH, int64, int64))
-def search_rows(level, parent, width, is_coarsest, has_hidden, settings, weights, scratch, begin, end):
+@inner
+def search_rows(level, parent, is_coarsest, has_hidden, settings, weights, scratch, begin, end):
     """Disparity and probability of the patches in rows ``begin`` to ``end - 1``: Eq. 1, 4-6, 11-12.
 
     Reads the fused result of the coarser level ``parent`` unless ``is_coarsest``; writes ``level.patch_disparity`` and
@@ -375,14 +375,14 @@ def search_rows(level, parent, width, is_coarsest, has_hidden, settings, weights
     for i in range(begin, end):
         for j in range(uint64(0), uint64(level.patch_probability.shape[1] - LANES), uint64(LANES)):
             store(level.patch_probability, uint64(i), j, zero)
-        count = list_patches(level, i, width, parent, is_coarsest, settings, scratch)
+        count = list_patches(level, i, parent, is_coarsest, settings, scratch)
         if count > 0:
-            box_sums(level, level.rows[i], settings.patch_size, scratch.sums)
+            box_sums(level, level.rows[0, i], settings.patch_size, scratch.sums)
             if has_hidden:
-                hidden_sums(level, level.rows[i], settings.patch_size, scratch.sums)
+                hidden_sums(level, level.rows[0, i], settings.patch_size, scratch.sums)
         for offset in range(0, count, LANES):
             disparity, probability = search_sixteen(
-                level, i, width, parent, is_coarsest, has_hidden, settings, scratch, offset, count
+                level, i, parent, is_coarsest, has_hidden, settings, scratch, offset, count
             )
             store(scratch.real, uint64(DISPARITY), uint64(0), disparity)
             store(scratch.real, uint64(PROBABILITY), uint64(0), probability)
