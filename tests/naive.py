@@ -123,6 +123,7 @@ def descend(pair, y, x, start_x, lowest_x, highest_x, settings):
     """
     size, place = settings.patch_size, start_x
     newton = settings.newton and pair.all_usable(y, x, size, start_x)
+    gentlest, last_step = 0.5, 0.0
     for _ in range(settings.max_iterations * (2 if settings.newton and not newton else 1)):
         step = pair.lk_step(y, x, size, place, settings.min_valid)
         if step is None:
@@ -131,7 +132,10 @@ def descend(pair, y, x, start_x, lowest_x, highest_x, settings):
             # The step is piecewise linear in the place, between whole pixels.
             whole = np.floor(place)
             ends = [pair.lk_step(y, x, size, end, settings.min_valid) for end in (whole, whole + 1)]
-            step /= np.clip(ends[1] - ends[0], 0.5, 2)
+            # A gentle slope lengthens the step, until the search first turns round.
+            gentlest = 1.0 if step * last_step < 0 else gentlest
+            last_step = step
+            step /= np.clip(ends[1] - ends[0], gentlest, 2)
         moved = place - step
         if not (abs(moved - start_x) <= settings.search_radius and lowest_x <= moved <= highest_x):
             return start_x

@@ -30,13 +30,13 @@ pair = np.random.default_rng(0).integers(1, 255, (2, 48, 64), dtype=np.uint8)
 result = bdis.StereoMatcher().match(*pair)
 print(hashlib.sha256(result.disparity.tobytes() + result.probability.tobytes()).hexdigest())
 """
-GRADIENT = """
+HALVE = """
 import numpy as np
 from bdis import kernels
-image = np.arange(2 * 64, dtype=np.int16).reshape(2, 64) ** 2
-out = np.zeros_like(image)
-kernels.gradient(image, out)
-assert (out[:, 1:33] == image[:, 2:34] - image[:, :32]).all()
+image = np.full((32, 32), 7, np.uint8)
+out = np.zeros((16, 80), np.int16)
+assert not kernels.halve_grey(image, 6, out, 0, 16)
+assert (out == 7 * 16).all()
 print("right")
 """
 
@@ -95,7 +95,7 @@ def test_two_processes_fill_one_cache_at_once(filled: Filled) -> None:
     folder, (first, second) = filled
     assert first == second
     assert first[1] == ""
-    assert len(kernel_files(folder)) > 5
+    assert len(kernel_files(folder)) >= 3
     assert not list(folder.rglob("*.part"))
 
 
@@ -137,18 +137,18 @@ def signed_garbage(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", [truncated, emptied, garbage, one_bit_flipped, signed_garbage])
 def test_a_damaged_file_is_reported_and_replaced(own_copy: Path, damage: Callable[[bytes], bytes]) -> None:
-    (file,) = own_copy.rglob("gradient-*.kernel")
+    (file,) = own_copy.rglob("halve_grey-*.kernel")
     file.write_bytes(damage(file.read_bytes()))
-    output, complaints = run(GRADIENT, BDIS_CACHE_DIR=own_copy)
+    output, complaints = run(HALVE, BDIS_CACHE_DIR=own_copy)
     assert output == "right"
     assert complaints.startswith(f"ignoring unreadable cache file {file}")
     assert len(complaints.splitlines()) == 1
-    assert run(GRADIENT, BDIS_CACHE_DIR=own_copy) == ("right", "")
+    assert run(HALVE, BDIS_CACHE_DIR=own_copy) == ("right", "")
 
 
 def test_a_match_with_several_damaged_files(own_copy: Path, filled: Filled) -> None:
     """As after a disk that filled up: some kernels load, some are compiled, together they give the same result."""
-    damaged = [next(own_copy.rglob(f"{name}-*.kernel")) for name in ("gradient", "halve_grey", "halve_shorts")]
+    damaged = [next(own_copy.rglob(f"{name}-*.kernel")) for name in ("halve_grey", "upsample_rows")]
     for file in damaged:
         file.write_bytes(truncated(file.read_bytes()))
     output, complaints = run(MATCH, BDIS_CACHE_DIR=own_copy)
@@ -160,10 +160,10 @@ def test_home_without_write_access(blocked: Path, tmp_path: Path) -> None:
     """Compiled kernels then go to a temporary folder that only this user can enter."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    assert run(GRADIENT, HOME=blocked, TMPDIR=temporary) == ("right", "")
+    assert run(HALVE, HOME=blocked, TMPDIR=temporary) == ("right", "")
     (private,) = temporary.iterdir()
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    assert [path.name.split("-")[0] for path in kernel_files(private)] == ["gradient"]
+    assert [path.name.split("-")[0] for path in kernel_files(private)] == ["halve_grey"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_temporary_folder_open_to_others_is_not_trusted(
 
 def test_no_writable_place_at_all(blocked: Path) -> None:
     no_temporary = f"import tempfile; tempfile.tempdir = {str(blocked)!r}\n"
-    output, complaints = run(no_temporary + GRADIENT, HOME=blocked)
+    output, complaints = run(no_temporary + HALVE, HOME=blocked)
     assert output == "right"
     assert complaints.startswith("no writable place for compiled kernels")
     assert len(complaints.splitlines()) == 1
@@ -212,7 +212,7 @@ def test_no_writable_place_at_all(blocked: Path) -> None:
 def test_folder_that_vanishes_while_compiling(tmp_path: Path) -> None:
     """The kernel is not kept, but it works."""
     vanish = "import shutil; from bdis.kernels import cache; shutil.rmtree(cache._folder())\n"
-    output, complaints = run(vanish + GRADIENT, BDIS_CACHE_DIR=tmp_path / "cache")
+    output, complaints = run(vanish + HALVE, BDIS_CACHE_DIR=tmp_path / "cache")
     assert output == "right"
     assert complaints.startswith("could not keep compiled kernel")
 
@@ -244,7 +244,7 @@ def test_numba_settings_of_the_user_are_left_alone(tmp_path: Path) -> None:
     numba_cache = tmp_path / "numba"
     numba_cache.mkdir()
     output = run(
-        look + GRADIENT + unchanged,
+        look + HALVE + unchanged,
         BDIS_CACHE_DIR=tmp_path / "bdis",
         NUMBA_CACHE_DIR=numba_cache,
         NUMBA_NUM_THREADS="1",

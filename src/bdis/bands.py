@@ -1,32 +1,55 @@
-"""Share the rows of an image out among threads."""
+"""Run the threads of one match side by side."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-_MIN_ROWS = 8  # a band of fewer rows costs more to hand over than to compute
+import numpy as np
+
+from .images import Image
+from .kernels.barrier import ABANDONED
 
 
 class Bands:
-    """Runs a function over bands of rows, one band per thread.
+    """Calls a function once per band of rows, each in its own thread, all at once.
 
-    Kernels release the GIL and write only their own rows, so the bands do not disturb each other and the result does
-    not depend on their number.
+    Kernels release the GIL and meet at ``barrier`` between their steps; they write only their own rows, so the result
+    does not depend on the number of bands.
     """
 
-    def __init__(self, threads: int):
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads - 1, "bdis") if threads > 1 else None
+    def __init__(self, count: int):
+        self.count = count
+        self.barrier: Image = np.zeros((4, 8), np.int64)
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
 
-    def run(self, rows: int, work: Callable[[int, int, int], Any]) -> bool:
-        """Call ``work(band, begin, end)`` until all ``rows`` are done; True if any call returned True."""
-        count = min(self._threads, rows // _MIN_ROWS)
-        if self._pool is None or count <= 1:
-            return bool(work(0, 0, rows))
-        edges = [rows * k // count for k in range(count + 1)]
-        others = [self._pool.submit(work, k, edges[k], edges[k + 1]) for k in range(1, count)]
+    def run(self, work: Callable[[int], bool]) -> bool:
+        """Call ``work(band)`` for every band; True if any call returned True."""
+        self.barrier.fill(0)
+        if self.count == 1:
+            return work(0)
+        others = [self._threads().submit(self._guarded, work, band) for band in range(1, self.count)]
         try:
-            flag = bool(work(0, 0, edges[1]))
+            flags = [self._guarded(work, 0)]
         finally:
-            flags = [bool(other.result()) for other in others]
-        return flag or any(flags)
+            flags_of_others = [other.result() for other in others]
+        return any(flags + flags_of_others)
+
+    def rows(self, band: int, count: int) -> tuple[int, int]:
+        """First and last + 1 of the rows that belong to ``band``."""
+        return count * band // self.count, count * (band + 1) // self.count
+
+    def _guarded(self, work: Callable[[int], bool], band: int) -> bool:
+        """If one band fails the others must not wait for it."""
+        try:
+            return work(band)
+        except BaseException:
+            self.barrier[ABANDONED] = 1
+            raise
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """A thread for every other band: with fewer, the bands would wait for one that never comes."""
+        if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
+            self._pool = ThreadPoolExecutor(self.count - 1, "bdis")
+            self._process = os.getpid()
+        return self._pool

@@ -1,7 +1,12 @@
 """Settings of the matcher, checked on construction, and the presets."""
 
+from __future__ import annotations
+
+import numbers
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -15,7 +20,7 @@ class Settings:
     coarsest_level: int | None = None  # first level searched, up to 10; None: as coarse as the image allows
 
     # Search [III-A]
-    max_iterations: int = 6  # LK steps at most, 1 to 100
+    max_iterations: int = 8  # LK steps at most, 1 to 100
     newton: bool = True  # divide each step by its slope, known from the table: the same places in half the steps
     stop_step: float = 0.01  # px of a level, a smaller step ends the search, 0 or more
     min_disparity: float = 0.0  # px, may be negative (verged cameras)
@@ -88,33 +93,37 @@ class Settings:
 
 def _check(good: bool, settings: Settings, name: str, expected: str) -> None:
     if not good:
-        raise ValueError(f"{name} must be {expected}, but it is {getattr(settings, name)!r}")
+        raise ValueError(f"{name} must be {expected}, but it is {getattr(settings, name):g}")
 
 
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "int": ((int,), "a whole number"),
-    "float": ((int, float), "a number"),
-    "bool": ((bool,), "True or False"),
-    "int | None": ((int, type(None)), "a whole number or None"),
-    "float | None": ((int, float, type(None)), "a number or None"),
+_KINDS: dict[str, tuple[type, str]] = {
+    "int": (numbers.Integral, "a whole number"),
+    "float": (numbers.Real, "a number"),
+    "bool": (bool, "True or False"),
 }
 
 
 def _check_types(settings: Settings) -> None:
-    """Reject values of the wrong kind before comparing them."""
+    """Reject values of the wrong kind before comparing them; NumPy's numbers become Python's."""
     for field in fields(settings):
-        value = getattr(settings, field.name)
-        kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
-        if str(field.type).startswith("typing.Literal"):
-            choices = field.type.__args__  # type: ignore[union-attr]
+        value, kind = getattr(settings, field.name), str(field.type)
+        if kind.startswith("Literal"):
+            choices = get_args(get_type_hints(Settings)[field.name])
             if value not in choices:
                 raise ValueError(f"{field.name} must be one of {', '.join(map(repr, choices))}, but it is {value!r}")
             continue
-        allowed, words = _KINDS[str(field.type) if "|" in str(field.type) else kind]
-        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-            raise TypeError(f"{field.name} must be {words}, but it is {value!r}")
-        if isinstance(value, float) and value != value:
+        name, _, optional = kind.partition(" | ")
+        if optional and value is None:
+            continue
+        allowed, words = _KINDS[name]
+        if isinstance(value, np.bool_):
+            value = bool(value)
+        if not isinstance(value, allowed) or (isinstance(value, bool) and name != "bool"):
+            raise TypeError(f"{field.name} must be {words}{' or None' if optional else ''}, but it is {value!r}")
+        value = {"int": int, "float": float, "bool": bool}[name](value)
+        if value != value:
             raise ValueError(f"{field.name} must be {words}, but it is nan")
+        object.__setattr__(settings, field.name, value)
 
 
 _PAPER: dict[str, Any] = {
@@ -126,7 +135,7 @@ PRESETS: dict[str, Settings] = {
     # The default: more pixels and a smaller median error than `fast` for a little more time.
     "balanced": Settings(),
     # Smaller patches, the authors' choice for the virtual colon.
-    "fast": Settings(patch_size=8, overlap=0.40),
+    "fast": Settings(patch_size=8, overlap=0.40, max_iterations=6),
     # Section IV-A of the paper.
     "paper": Settings(**_PAPER),
     # The preliminary BDIS (2021): fixed sigma_r, no propagation between levels.
@@ -152,7 +161,7 @@ def settings_for(preset: str, overrides: dict[str, Any]) -> Settings:
     >>> settings_for("paper", {"patch_size": 8}).patch_size
     8
     """
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; there are {', '.join(PRESETS)}")
     known = [field.name for field in fields(Settings)]
     if unknown := sorted(set(overrides) - set(known)):

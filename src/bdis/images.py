@@ -8,6 +8,7 @@ import numpy as np
 Image = np.ndarray[Any, np.dtype[Any]]
 MIN_SIDE_PX = 32
 
+_SUPPORTED = frozenset(np.dtype(order + kind) for kind in ("u1", "u2", "f4", "f8") for order in "<>")
 _LUMA = (0.299, 0.587, 0.114)
 
 
@@ -31,8 +32,8 @@ class PlainReader:
         if image.dtype == np.uint8:
             channels = 1 if image.ndim == 2 else image.shape[2]
             return Plain(self._rows(image, name), channels, 255.0)
-        grey = self._grey(image, name)
-        low, high = float(grey.min()), float(grey.max())
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, in words
+            grey, low, high = self._grey(image, name)
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ValueError(f"{name} holds NaN or infinite values; replace them by 0 (= not seen) first")
         if low < 0:
@@ -47,26 +48,28 @@ class PlainReader:
 
     def _rows(self, image: Image, name: str) -> Image:
         """A uint8 image as (h, w * channels) with contiguous rows, copied only if it must be."""
-        height = image.shape[0]
-        contiguous = image[0].flags.c_contiguous and image.strides[0] > 0
-        if not contiguous:
+        if not image.flags.c_contiguous and not (image[0].flags.c_contiguous and image.strides[0] > 0):
             copy = self._buffer(f"{name} bytes", image.shape, np.uint8)
             np.copyto(copy, image)
             image = copy
-        return image.reshape(height, -1)
+        return image if image.ndim == 2 else image.reshape(len(image), -1)
 
-    def _grey(self, image: Image, name: str) -> Image:
+    def _grey(self, image: Image, name: str) -> tuple[Image, float, float]:
+        """Brightness as float32 (h, w), and the lowest and highest value in any channel."""
         grey = self._buffer(f"{name} grey", image.shape[:2], np.float32)
         if image.ndim == 2:
             np.copyto(grey, image, casting="unsafe")
-            return grey
+            return grey, float(grey.min()), float(grey.max())
         part = self._buffer("channel", image.shape[:2], np.float32)
         grey.fill(0)
+        lows, highs = [], []
         for channel, weight in enumerate(_LUMA):
             np.copyto(part, image[..., channel], casting="unsafe")
+            lows.append(part.min())
+            highs.append(part.max())
             part *= np.float32(weight)
             grey += part
-        return grey
+        return grey, float(np.min(lows)), float(np.max(highs))
 
 
 def float_full_scale(high: float, name: str) -> float:
@@ -82,7 +85,7 @@ def check_pair(left: Any, right: Any) -> tuple[Image, Image]:
     left, right = check_image(left, "left"), check_image(right, "right")
     if left.shape[:2] != right.shape[:2]:
         raise ValueError(f"left is {_size(left)} but right is {_size(right)}; a rectified pair has one size")
-    if left.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
+    if left.dtype != right.dtype and left.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
         raise TypeError(f"left is {left.dtype} but right is {right.dtype}; a pair has one kind of pixel")
     return left, right
 
@@ -94,7 +97,7 @@ def check_image(given: Any, name: str) -> Image:
         raise ValueError(
             f"{name} has shape {image.shape}; expected (height, width) or (height, width, 3) or (height, width, 4)"
         )
-    if image.dtype.kind == "O" or image.dtype.newbyteorder("=") not in (np.uint8, np.uint16, np.float32, np.float64):
+    if image.dtype not in _SUPPORTED:
         raise TypeError(f"{name} has pixels of type {image.dtype}; expected uint8, uint16, float32 or float64")
     if image.ndim == 3 and image.shape[2] == 1:
         image = image[..., 0]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from . import kernels
 from .bands import Bands
 from .config import Settings, settings_for
-from .images import Image, check_pair
+from .images import Image, Plain, check_pair
 from .pyramid import PyramidBuilder
 from .result import StereoResult
 from .workspace import Workspace
@@ -33,10 +33,20 @@ class StereoMatcher:
     """
 
     def __init__(self, preset: str = "balanced", **settings: Any):
-        self.settings: Settings = settings_for(preset, settings)
+        self._prepare(settings_for(preset, settings))
+
+    def _prepare(self, settings: Settings) -> None:
+        self.settings = settings
         self._bands = Bands(self.settings.threads)
-        self._pyramid = PyramidBuilder(self.settings, self._bands)
+        self._pyramid = PyramidBuilder(self.settings)
         self._workspace: Workspace | None = None
+
+    def __getstate__(self) -> Settings:
+        """A copy gets its own workspace and threads: kernels know arrays by their address."""
+        return self.settings
+
+    def __setstate__(self, settings: Settings) -> None:
+        self._prepare(settings)
 
     def match(self, left: Any, right: Any, *, left_mask: Any = None, right_mask: Any = None) -> StereoResult:
         """Match a rectified pair.
@@ -61,9 +71,16 @@ class StereoMatcher:
         """
         images = check_pair(left, right)
         work = self._workspace_for(*images[0].shape[:2])
-        has_hidden = self._pyramid.build(work, images, (left_mask, right_mask))
-        self._solve(work, has_hidden)
-        disparity, probability = self._enlarge(work)
+        plain, masks = self._pyramid.read(images), (left_mask, right_mask)
+        has_hidden = left_mask is not None or right_mask is not None
+        if has_hidden:
+            self._pyramid.mark_seen(work, plain, masks)
+        out = np.empty((2, work.height, work.width), np.float32)
+        if self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, out)):
+            has_hidden = True  # a pixel is black: not seen
+            self._pyramid.mark_seen(work, plain, masks)
+            self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, out))
+        disparity, probability = out
         if has_hidden:
             kernels.hide_unseen(work.seen[0], disparity, probability)
         return StereoResult(disparity, probability)
@@ -93,39 +110,27 @@ class StereoMatcher:
             work = self._workspace = Workspace(height, width, self.settings)
         return work
 
-    def _solve(self, work: Workspace, has_hidden: bool) -> None:
-        """Search, fuse and filter the levels, coarsest first.  With threads, each step in bands of rows."""
-        if self.settings.threads == 1:
-            kernels.solve_levels(
-                work.table, work.numbers, has_hidden, work.spatial, work.scratch[0], work.runs, work.row_starts
-            )
-            return
-        for k, level in enumerate(work.levels):
-            self._bands.run(
-                level.arrays.rows.shape[1],
-                lambda band, begin, end: kernels.search_band(
-                    work.table, work.numbers, k, has_hidden, work.spatial, work.scratch[band], begin, end
-                ),
-            )
-            self._bands.run(
-                level.height,
-                lambda _, begin, end: kernels.fuse_band(work.table, work.numbers, k, begin, end),
-            )
-            kernels.filter_whole(work.table, work.numbers, k, work.runs, work.row_starts)
+    def _match_band(self, band: int, plain: list[Plain], work: Workspace, has_hidden: bool, out: Image) -> bool:
+        """One band of rows from the images to the result; True if unseen pixels must be marked first."""
+        bands = self._bands
+        is_black = self._pyramid.halve(plain, work, bands, band)
+        if kernels.solve(
+            work.images_table, work.table, work.numbers, is_black, has_hidden, work.spatial, work.scratch[band],
+            work.runs, work.row_starts, bands.barrier, band, bands.count,
+        ):  # fmt: skip
+            return True
+        self._enlarge(band, work, out)
+        return False
 
-    def _enlarge(self, work: Workspace) -> tuple[Image, Image]:
+    def _enlarge(self, band: int, work: Workspace, out: Image) -> None:
         """Upsample the finest level to the image, one doubling at a time."""
         finest = work.levels[-1]
         source, width = (finest.arrays.disparity, finest.arrays.probability), finest.width
-        shape = work.height, work.width
-        out = np.empty(shape, np.float32), np.empty(shape, np.float32)
-        steps = [*zip(work.enlarged, reversed(work.widths[: len(work.enlarged)])), (out, work.width)]
+        steps = [*zip(work.enlarged, reversed(work.widths[: len(work.enlarged)])), (tuple(out), work.width)]
         for target, target_width in steps:
-            self._bands.run(
-                len(target[0]),
-                lambda band, begin, end: kernels.upsample_rows(
-                    *source, width, *target, target_width, work.blended[band], begin, end
-                ),
-            )
+            begin, end = self._bands.rows(band, len(target[0]))
+            kernels.upsample_rows(
+                *source, width, *target, target_width, work.blended[band],
+                self._bands.barrier, self._bands.count, begin, end,
+            )  # fmt: skip
             source, width = target, target_width
-        return out

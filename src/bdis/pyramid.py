@@ -16,36 +16,31 @@ _HALVE = {1: kernels.halve_grey, 3: kernels.halve_rgb, 4: kernels.halve_rgba}
 
 
 class PyramidBuilder:
-    """2x2 means down to the coarsest level, and which pixels the cameras saw."""
+    """Level 1 of a pair, and which pixels the cameras saw."""
 
-    def __init__(self, settings: Settings, bands: Bands):
+    def __init__(self, settings: Settings):
         self._scale = settings.intensity_scale
-        self._bands = bands
         self._reader = PlainReader()
 
-    def build(self, work: Workspace, images: tuple[Image, Image], masks: tuple[Any, Any]) -> bool:
-        """Fill the images of all levels; True if some pixel of either image was not seen."""
-        plain = [self._reader.read(image, name) for image, name in zip(images, _SIDES)]
+    def read(self, images: tuple[Image, Image]) -> list[Plain]:
+        """The pair as the kernels want it, checked."""
+        return [self._reader.read(image, name) for image, name in zip(images, _SIDES)]
+
+    def halve(self, plain: list[Plain], work: Workspace, bands: Bands, band: int) -> bool:
+        """Fill one band of level 1 of both images, in integers; True if a pixel there is black."""
         full_scale = max(image.full_scale for image in plain)
-        hidden = any(mask is not None for mask in masks)
-        for side, image in enumerate(plain):
-            hidden |= self._first_halving(image, full_scale, work.images[side][0])
-        kernels.finish_pyramid(work.images_table, work.table, 0, 2)
-        if hidden:
-            self._mark_seen(work, plain, masks)
-        return hidden
+        is_black = False
+        for image, levels in zip(plain, work.images):
+            begin, end = bands.rows(band, len(levels[0]))
+            if image.channels:
+                shift = 6 if self._scale == 16 else 7
+                is_black |= _HALVE[image.channels](image.pixels, shift, levels[0], begin, end)
+            else:
+                factor = 255.0 * self._scale / full_scale
+                is_black |= kernels.halve_floats(image.pixels, factor, levels[0], begin, end)
+        return is_black
 
-    def _first_halving(self, image: Plain, full_scale: float, out: Image) -> bool:
-        """From the image to level 1, in integers; True if a pixel is black."""
-        if image.channels:
-            halve, shift = _HALVE[image.channels], 6 if self._scale == 16 else 7
-            return self._bands.run(len(out), lambda _, begin, end: halve(image.pixels, shift, out, begin, end))
-        factor = 255.0 * self._scale / full_scale
-        return self._bands.run(
-            len(out), lambda _, begin, end: kernels.halve_floats(image.pixels, factor, out, begin, end)
-        )
-
-    def _mark_seen(self, work: Workspace, plain: list[Plain], masks: tuple[Any, Any]) -> None:
+    def mark_seen(self, work: Workspace, plain: list[Plain], masks: tuple[Any, Any]) -> None:
         """Find the unseen pixels of both images and carry them down the pyramid."""
         for side, (image, mask) in enumerate(zip(plain, masks)):
             finer = work.seen[side]

@@ -1,14 +1,17 @@
 """The arrays for one image size, allocated once and reused for every pair."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .config import Settings
 from .images import Image
 from .kernels.layout import SHIFTS, Level, LevelSettings, Scratch, addresses, plain_stride, row_stride
 
+BYTES_PER_PIXEL = 17  # what a workspace takes for one thread, about
 MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
 MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
 
@@ -17,6 +20,31 @@ _GAMMA: dict[str, Callable[[int], float]] = {
     "2^n": lambda n: 2.0**n,
     "equal": lambda n: 1.0,
 }
+
+
+class Arena:
+    """Zeroed arrays side by side in a few large blocks.
+
+    Every array starts on a cache line, so that the vectors of a row do not straddle two; and one large block, unlike
+    many small ones, gets huge pages where the system has them: after another program swept the caches, looking up a
+    thousand pages takes longer than searching a level.
+    """
+
+    LINE = 64  # bytes
+
+    def __init__(self, expected_bytes: int):
+        self._block_bytes = expected_bytes
+        self._free = np.zeros(0, np.uint8)
+
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Image:
+        """As ``np.zeros``."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if size > len(self._free):
+            block = np.zeros(max(size, self._block_bytes) + self.LINE, np.uint8)
+            self._free = block[-block.ctypes.data % self.LINE :]
+        array = self._free[:size].view(dtype).reshape(shape)
+        self._free = self._free[-(-size // self.LINE) * self.LINE :]
+        return array
 
 
 @dataclass(frozen=True)
@@ -55,28 +83,38 @@ class Workspace:
                 f"{settings.finest_level} needs {settings.patch_size * 2**settings.finest_level} px on each side"
             )
         coarsest = coarsest_level(height, width, settings)
+        arena = Arena(expected_bytes=BYTES_PER_PIXEL * height * width)
         sizes = [_halved(height, width, n) for n in range(1, coarsest + 1)]
         self.widths = [w for _, w in sizes]
         finest = settings.finest_level
-        self.images = [[np.zeros((h, row_stride(w)), np.int16) for h, w in sizes] for _ in range(2)]
+        self.images = [[arena.zeros((h, row_stride(w)), np.int16) for h, w in sizes] for _ in range(2)]
         weights = level_weights(range(finest, coarsest + 1), settings)
         self.levels = [
-            _plan(n, self.images[0][n - 1], self.images[1][n - 1], self.widths[n - 1], coarsest, weights[n], settings)
+            _plan(
+                n,
+                self.images[0][n - 1],
+                self.images[1][n - 1],
+                self.widths[n - 1],
+                coarsest,
+                weights[n],
+                settings,
+                arena,
+            )
             for n in range(coarsest, finest - 1, -1)
         ]
-        self.spatial = np.zeros((1, 16), np.float32)
+        self.spatial = arena.zeros((1, 16), np.float32)
         self.spatial[0, : settings.patch_size] = spatial_weights(settings)
-        self.scratch = [_scratch(self.widths[finest - 1]) for _ in range(settings.threads)]
-        self.blended = [np.zeros((3, row_stride(width)), np.float32) for _ in range(settings.threads)]
+        self.scratch = [_scratch(self.widths[finest - 1], arena) for _ in range(settings.threads)]
+        self.blended = [arena.zeros((3, row_stride(width)), np.float32) for _ in range(settings.threads)]
         finest_height, finest_width = sizes[finest - 1]
-        self.runs = np.zeros((finest_height * (finest_width + 1), 4), np.int32)
-        self.row_starts = np.zeros((1, finest_height + 1), np.int32)
+        self.runs = arena.zeros((finest_height * (finest_width + 1), 4), np.int32)
+        self.row_starts = arena.zeros((1, finest_height + 1), np.int32)
         self.enlarged = [  # on the way from the finest level to the image: disparity, probability
-            (np.zeros((h, plain_stride(w)), np.float32), np.zeros((h, plain_stride(w)), np.float32))
+            (arena.zeros((h, plain_stride(w)), np.float32), arena.zeros((h, plain_stride(w)), np.float32))
             for h, w in reversed(sizes[: finest - 1])
         ]
-        self.seen = [np.zeros((height, width), np.uint8) for _ in range(2)]
-        self.seen_levels = [[np.zeros((h, row_stride(w)), np.uint8) for h, w in sizes] for _ in range(2)]
+        self.seen = [arena.zeros((height, width), np.uint8) for _ in range(2)]
+        self.seen_levels = [[arena.zeros((h, row_stride(w)), np.uint8) for h, w in sizes] for _ in range(2)]
         self.note_addresses()
 
     def note_addresses(self) -> None:
@@ -128,56 +166,56 @@ def _halved(height: int, width: int, times: int) -> tuple[int, int]:
     return height, width
 
 
-def _scratch(width: int) -> Scratch:
+def _scratch(width: int, arena: Arena) -> Scratch:
     return Scratch(
-        sums=np.zeros((10, row_stride(width)), np.int32),
-        whole=np.zeros((5, 16), np.int32),
-        real=np.zeros((9, 16), np.float32),
-        tables=np.zeros((3, 16 * SHIFTS + 16), np.float32),
-        window=np.zeros((7, 16), np.float32),
-        listed=np.zeros((1, width + 32), np.int32),
-        start=np.zeros((1, width + 32), np.float32),
+        sums=arena.zeros((10, row_stride(width)), np.int32),
+        whole=arena.zeros((5, 16), np.int32),
+        real=arena.zeros((9, 16), np.float32),
+        tables=arena.zeros((3, 16 * SHIFTS + 16), np.float32),
+        window=arena.zeros((7, 16), np.float32),
+        listed=arena.zeros((1, width + 32), np.int32),
+        start=arena.zeros((1, width + 32), np.float32),
     )
 
 
 def _plan(
-    number: int, left: Image, right: Image, width: int, coarsest: int, weight: float, settings: Settings
+    number: int, left: Image, right: Image, width: int, coarsest: int, weight: float, settings: Settings, arena: Arena
 ) -> LevelPlan:
     return LevelPlan(
         number=number,
         height=len(left),
         width=width,
-        arrays=_level_arrays(left, right, width, settings),
+        arrays=_level_arrays(left, right, width, settings, arena),
         settings=_level_settings(number, width, coarsest, weight, settings),
     )
 
 
-def _level_arrays(left: Image, right: Image, width: int, settings: Settings) -> Level:
+def _level_arrays(left: Image, right: Image, width: int, settings: Settings, arena: Arena) -> Level:
     height, stride, size = len(left), plain_stride(width), settings.patch_size
     rows, cols, spatial = patch_grid(height, settings), patch_grid(width, settings), spatial_weights(settings)
     pixel_rows = np.arange(height)
     covering = np.stack(
         [np.searchsorted(rows + size, pixel_rows, "right"), np.searchsorted(rows, pixel_rows, "right")], 1
     )
-    row_weights = np.zeros((height, int((covering[:, 1] - covering[:, 0]).max())), np.float32)
+    row_weights = arena.zeros((height, int((covering[:, 1] - covering[:, 0]).max())), np.float32)
     for y, (first, last) in enumerate(covering):
         row_weights[y, : last - first] = spatial[y - rows[first:last]]
-    full_weight = np.zeros((1, stride), np.float32)
+    full_weight = arena.zeros((1, stride), np.float32)
     for col in cols:
         full_weight[0, col : col + size] += spatial
     return Level(
         left=left,
-        gradient=np.zeros(left.shape, np.int16),
+        gradient=arena.zeros(left.shape, np.int16),
         right=right,
-        usable_left=np.zeros(left.shape, np.uint8),
-        usable_right=np.zeros(left.shape, np.uint8),
+        usable_left=arena.zeros(left.shape, np.uint8),
+        usable_right=arena.zeros(left.shape, np.uint8),
         rows=rows[None].astype(np.int32),
         cols=np.append(cols, np.full(16, cols[-1]))[None].astype(np.int32),
-        patch_disparity=np.zeros((len(rows), len(cols) + 16), np.float32),
-        patch_probability=np.zeros((len(rows), len(cols) + 16), np.float32),
-        spread=np.zeros((3 * len(rows), stride), np.float32),
-        disparity=np.zeros((height, stride), np.float32),
-        probability=np.zeros((height, stride), np.float32),
+        patch_disparity=arena.zeros((len(rows), len(cols) + 16), np.float32),
+        patch_probability=arena.zeros((len(rows), len(cols) + 16), np.float32),
+        spread=arena.zeros((3 * len(rows), stride), np.float32),
+        disparity=arena.zeros((height, stride), np.float32),
+        probability=arena.zeros((height, stride), np.float32),
         full_weight=full_weight,
         covering=covering.astype(np.int32),
         row_weights=row_weights,

@@ -2,7 +2,7 @@
 
 from .filters import hide_unseen
 from .fusion import upsample_rows
-from .levels import filter_whole, finish_pyramid, fuse_band, search_band, solve_levels
+from .levels import solve
 from .pyramid import (
     halve_floats,
     halve_grey,
@@ -15,9 +15,6 @@ from .pyramid import (
 )
 
 __all__ = [
-    "filter_whole",
-    "finish_pyramid",
-    "fuse_band",
     "halve_floats",
     "halve_grey",
     "halve_rgb",
@@ -26,8 +23,7 @@ __all__ = [
     "hide_unseen",
     "mark_seen_bytes",
     "mark_seen_floats",
-    "search_band",
-    "solve_levels",
+    "solve",
     "upsample_rows",
     "usable",
 ]

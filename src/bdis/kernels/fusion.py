@@ -7,8 +7,9 @@ rows of patches are blended down the columns (one pass over pixels).
 import numpy as np
 from numba import float32, int32, int64, uint64, void
 
+from .barrier import meet
 from .cache import inner, kernel
-from .layout import FLOATS, PAD
+from .layout import ADDRESSES, FLOATS, PAD
 from .simd import (
     LANES,
     any_lane,
@@ -18,6 +19,7 @@ from .simd import (
     larger,
     load,
     select,
+    smaller,
     splat,
     store,
     sum_lanes,
@@ -83,8 +85,8 @@ def fuse_rows(level, min_support, min_probability, begin, end):
                 wpu += g * load(level.spread, three * (first + k), x)
                 wp += g * load(level.spread, three * (first + k) + uint64(1), x)
             over = one / larger(w * wp, tiny)  # one division serves both ratios
-            probability = wp * wp * over
-            known = (w >= needed * load(level.full_weight, uint64(0), x)) & (probability >= threshold) & (wp > zero)
+            probability = smaller(wp * wp * over, one)
+            known = (w >= needed * load(level.full_weight, uint64(0), x)) & (probability >= threshold) & (w * wp > tiny)
             store(level.disparity, y, x, select(known, wpu * w * over, unknown))
             store(level.probability, y, x, select(known, probability, zero))
 
@@ -165,8 +167,10 @@ def _blend_rows(disparity, probability, near, far, width, blended):
         blended[k, width + 1] = blended[k, width]
 
 
-@kernel(void(FLOATS, FLOATS, int64, FLOATS, FLOATS, int64, FLOATS, int64, int64))
-def upsample_rows(disparity, probability, width, out_disparity, out_probability, out_width, blended, begin, end):
+@kernel(void(FLOATS, FLOATS, int64, FLOATS, FLOATS, int64, FLOATS, ADDRESSES, int64, int64, int64))
+def upsample_rows(
+    disparity, probability, width, out_disparity, out_probability, out_width, blended, barrier, bands, begin, end
+):
     """Rows ``begin`` to ``end - 1`` at twice the size: bilinear over the known pixels, disparity doubled.
 
     ``disparity`` (h, >= width rounded up to 16), NaN = unknown; ``blended``: float32 (3, row stride), scratch of one
@@ -211,3 +215,4 @@ def upsample_rows(disparity, probability, width, out_disparity, out_probability,
             chance = float32(0.75) * blended[2, whole + 1] + float32(0.25) * blended[2, whole]
             out_disparity[row, out_width - 1] = float32(2) * value / weight
             out_probability[row, out_width - 1] = chance / max(weight, float32(1e-6))
+    meet(barrier, bands)  # the next doubling reads rows of other bands

@@ -3,13 +3,16 @@
 Handing a dozen arrays per level and step from Python to a kernel costs as much as searching a coarse level.  So the
 workspace notes once where each level's arrays are (``table``) and what its settings are (``numbers``), and kernels
 take these two.  The arrays belong to the workspace, which outlives the call.
+
+With several threads each runs the same kernel on its own band of rows, and they meet between the steps.
 """
 
 from llvmlite import ir
-from numba import boolean, carray, float32, int16, int32, int64, uint8, void
+from numba import boolean, carray, float32, int16, int32, int64, uint8
 from numba.core import types
 from numba.extending import intrinsic
 
+from .barrier import flag_is_up, meet, raise_flag
 from .cache import inner, kernel
 from .filters import remove_small_segments
 from .fusion import fuse_rows, fuse_rows_by_residual
@@ -17,6 +20,7 @@ from .layout import ADDRESSES, FLOATS, INTS, NUMBERS, SCRATCH, Level, LevelSetti
 from .pyramid import gradient, halve_shorts
 from .search import search_rows
 
+MIN_ROWS_PER_BAND = 4
 SEGMENT_TOLERANCE_PX = 1.0  # neighbours of a segment differ by no more, px of their level
 
 
@@ -92,45 +96,53 @@ def filter_level(level, settings, runs, row_starts):
         )  # fmt: skip
 
 
-@kernel(void(ADDRESSES, ADDRESSES, int64, int64))
-def finish_pyramid(images, table, first_side, last_side):
-    """Halve level 1 of the given sides (0 left, 1 right) down to the coarsest level; gradients of the left image.
+@inner
+def share(rows, band, bands):
+    """First and last + 1 of the rows that ``band`` works on; too few rows are left to band 0."""
+    if rows < MIN_ROWS_PER_BAND * bands:
+        return 0, rows if band == 0 else 0
+    return rows * band // bands, rows * (band + 1) // bands
+
+
+@inner
+def finish_pyramid(images, table, band, bands):
+    """Halve level 1 down to the coarsest, left and right in different bands; then the left image's gradients.
 
     ``images``: row n - 1 has left, right and the width of level n.
     """
-    for side in range(first_side, last_side):
-        for k in range(images.shape[0] - 1):
-            halve_shorts(_shorts(images, k, side), images[k, 6], _shorts(images, k + 1, side))
-    if first_side == 0:
+    for side in range(2):
+        if side % bands == band:
+            for k in range(images.shape[0] - 1):
+                halve_shorts(_shorts(images, k, side), images[k, 6], _shorts(images, k + 1, side))
+    if band == 0:
         for k in range(table.shape[0]):
             level = level_at(table, k)
             gradient(level.left, level.gradient)
 
 
-@kernel(void(ADDRESSES, NUMBERS, boolean, FLOATS, SCRATCH, INTS, INTS))
-def solve_levels(table, numbers, has_hidden, weights, scratch, runs, row_starts):
-    """Search, fuse and filter every level, coarsest first, in one thread."""
+@kernel(boolean(ADDRESSES, ADDRESSES, NUMBERS, boolean, boolean, FLOATS, SCRATCH, INTS, INTS, ADDRESSES, int64, int64))
+def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, row_starts, barrier, band, bands):
+    """From level 1 of both images to the fused finest level: band ``band`` of ``bands``, each called in its own thread.
+
+    Returns True, and solves nothing, if a band saw a black pixel (``is_black``) and ``has_hidden`` is not set: then the
+    unseen pixels must be marked first.
+    """
+    if is_black:
+        raise_flag(barrier)
+    meet(barrier, bands)
+    if flag_is_up(barrier) and not has_hidden:
+        return True
+    finish_pyramid(images, table, band, bands)
+    meet(barrier, bands)
     for k in range(table.shape[0]):
         level, parent, settings = level_at(table, k), level_at(table, max(k - 1, 0)), settings_at(numbers, k)
-        search_rows(level, parent, k == 0, has_hidden, settings, weights, scratch, 0, level.rows.shape[1])
-        fuse_level_rows(level, settings, 0, level.disparity.shape[0])
-        filter_level(level, settings, runs, row_starts)
-
-
-@kernel(void(ADDRESSES, NUMBERS, int64, boolean, FLOATS, SCRATCH, int64, int64))
-def search_band(table, numbers, k, has_hidden, weights, scratch, begin, end):
-    """Search patch rows ``begin`` to ``end - 1`` of level ``k``."""
-    level, parent = level_at(table, k), level_at(table, max(k - 1, 0))
-    search_rows(level, parent, k == 0, has_hidden, settings_at(numbers, k), weights, scratch, begin, end)
-
-
-@kernel(void(ADDRESSES, NUMBERS, int64, int64, int64))
-def fuse_band(table, numbers, k, begin, end):
-    """Fuse pixel rows ``begin`` to ``end - 1`` of level ``k``."""
-    fuse_level_rows(level_at(table, k), settings_at(numbers, k), begin, end)
-
-
-@kernel(void(ADDRESSES, NUMBERS, int64, INTS, INTS))
-def filter_whole(table, numbers, k, runs, row_starts):
-    """Remove the small segments of level ``k``."""
-    filter_level(level_at(table, k), settings_at(numbers, k), runs, row_starts)
+        begin, end = share(level.rows.shape[1], band, bands)
+        search_rows(level, parent, k == 0, has_hidden, settings, weights, scratch, begin, end)
+        meet(barrier, bands)
+        begin, end = share(level.disparity.shape[0], band, bands)
+        fuse_level_rows(level, settings, begin, end)
+        meet(barrier, bands)
+        if band == 0:
+            filter_level(level, settings, runs, row_starts)
+        meet(barrier, bands)
+    return False

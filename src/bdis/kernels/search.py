@@ -200,12 +200,14 @@ def template_sums(cols, size, scratch):
 def descend(tables, start, lowest, highest, active, settings):
     """LK iterations (Eq. 1) of sixteen patches on their tables; a search that leaves its range goes back to start.
 
-    The table also knows how fast the LK step changes; dividing by that (``settings.newton``) goes to the same places
-    in half the iterations.
+    The table also knows how fast the LK step changes; dividing by that (``settings.newton``) goes to the same places in
+    half the iterations.  Where the slope is gentle this lengthens the step, at most to its double, until the search
+    first turns round: then it would jump to and fro over the root.
     """
     radius, stop = splat(float32(settings.radius)), splat(float32(settings.stop))
     base = lane_numbers() * splat(int32(SHIFTS))
-    gentle, steep = splat(float32(0.5)), splat(float32(2))
+    zero, one, two = splat(float32(0)), splat(float32(1)), splat(float32(2))
+    gentlest, last_step = splat(float32(0.5)), zero
     place = start
     for _ in range(settings.max_iterations):
         whole = to_int(place)
@@ -214,7 +216,9 @@ def descend(tables, start, lowest, highest, active, settings):
         there = gather(tables, uint64(STEP), index + splat(int32(1)))
         step = here + (there - here) * (place - to_float(whole))
         if settings.newton:
-            step = step / smaller(larger(there - here, gentle), steep)
+            gentlest = select(step * last_step < zero, one, gentlest)
+            last_step = step
+            step = step / smaller(larger(there - here, gentlest), two)
         moved = place - step
         # Written so that a NaN counts as "left its range".
         inside = (absolute(moved - start) <= radius) & (moved >= lowest) & (moved <= highest)
