@@ -75,7 +75,7 @@ class StereoMatcher:
         has_hidden = left_mask is not None or right_mask is not None
         if has_hidden:
             self._pyramid.mark_seen(work, plain, masks)
-        out = np.empty((2, work.height, work.width), np.float32)
+        out = work.result_arrays()
         if self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, out)):
             has_hidden = True  # a pixel is black: not seen
             self._pyramid.mark_seen(work, plain, masks)

@@ -1,6 +1,7 @@
 """The arrays for one image size, allocated once and reused for every pair."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from .config import Settings
 from .images import Image
 from .kernels.layout import SHIFTS, Level, LevelSettings, Scratch, addresses, plain_stride, row_stride
 
+MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
+_HELD_ONLY_HERE = 3  # references to an array that only the list, the loop and the question itself refer to
 BYTES_PER_PIXEL = 17  # what a workspace takes for one thread, about
 MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
 MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
@@ -115,7 +118,22 @@ class Workspace:
         ]
         self.seen = [arena.zeros((height, width), np.uint8) for _ in range(2)]
         self.seen_levels = [[arena.zeros((h, row_stride(w)), np.uint8) for h, w in sizes] for _ in range(2)]
+        self._results: list[Image] = []
         self.note_addresses()
+
+    def result_arrays(self) -> Image:
+        """Room for a result, float32 (2, height, width), not in use by anybody.
+
+        New memory comes in pages that the system first has to clear, which takes longer than filling them.  So memory
+        is used again once nobody refers to the arrays that were returned in it, nor to any view of them.
+        """
+        for held in self._results:
+            if sys.getrefcount(held) == _HELD_ONLY_HERE:
+                return held
+        fresh = np.empty((2, self.height, self.width), np.float32)
+        if len(self._results) < MAX_HELD_RESULTS:
+            self._results.append(fresh)
+        return fresh
 
     def note_addresses(self) -> None:
         """Write down where the arrays of all levels are, for kernels that work on several."""
