@@ -116,7 +116,7 @@ class StereoMatcher:
         is_black = self._pyramid.halve(plain, work, bands, band)
         if kernels.solve(
             work.images_table, work.table, work.numbers, is_black, has_hidden, work.spatial, work.scratch[band],
-            work.runs, work.row_starts, bands.barrier, band, bands.count,
+            work.runs, work.run_rows, bands.barrier, band, bands.count,
         ):  # fmt: skip
             return True
         self._enlarge(band, work, out)

@@ -111,7 +111,7 @@ class Workspace:
         self.blended = [arena.zeros((3, row_stride(width)), np.float32) for _ in range(settings.threads)]
         finest_height, finest_width = sizes[finest - 1]
         self.runs = arena.zeros((finest_height * (finest_width + 1), 4), np.int32)
-        self.row_starts = arena.zeros((1, finest_height + 1), np.int32)
+        self.run_rows = arena.zeros((finest_height, 2), np.int32)
         self.enlarged = [  # on the way from the finest level to the image: disparity, probability
             (arena.zeros((h, plain_stride(w)), np.float32), arena.zeros((h, plain_stride(w)), np.float32))
             for h, w in reversed(sizes[: finest - 1])

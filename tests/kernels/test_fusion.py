@@ -1,11 +1,13 @@
 """Fusion, filters and upsampling against the oracle, on random patches and maps."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import bdis
 from bdis import kernels
-from bdis.kernels.filters import remove_small_segments
+from bdis.kernels.filters import find_runs, join_rows, remove_small_runs
 from bdis.kernels.layout import plain_stride
 from bdis.workspace import Workspace
 from tests import naive
@@ -20,6 +22,19 @@ def plain(image):
     return out
 
 
+def remove_small_segments(disparity, probability, width, min_size, bands):
+    """What ``levels.filter_level`` does, one band after the other."""
+    height = len(disparity)
+    runs, rows = np.zeros((height * (width + 1), 4), np.int32), np.zeros((height, 2), np.int32)
+    seams = [height * band // bands for band in range(bands + 1)]
+    for begin, end in pairwise(seams):
+        find_runs(disparity, width, 1.0, runs, rows, begin, end)
+    for seam in seams[1:-1]:
+        join_rows(disparity, seam, 1.0, runs, rows)
+    for begin, end in pairwise(seams):
+        remove_small_runs(disparity, probability, min_size, runs, rows, begin, end)
+
+
 def random_map(height, width, rng, unknown=0.3):
     """Plateaus a little apart, with steps and holes: segments of many sizes and shapes."""
     blocks = rng.integers(0, 4, (height // 5 + 1, width // 7 + 1)).repeat(5, 0).repeat(7, 1)[:height, :width]
@@ -31,13 +46,13 @@ def random_map(height, width, rng, unknown=0.3):
 @pytest.mark.parametrize("size", [(7, 5), (16, 16), (33, 47), (40, 64), (21, 100)], ids=str)
 @pytest.mark.parametrize("unknown", [0.0, 0.3, 0.7])
 @pytest.mark.parametrize("min_size", [2, 9, 60])
-def test_small_segments(size, unknown, min_size):
+@pytest.mark.parametrize("bands", [1, 3])
+def test_small_segments(size, unknown, min_size, bands):
     height, width = size
     disparity = random_map(height, width, np.random.default_rng(height * width + min_size), unknown)
     reference = naive.remove_small_segments(disparity, min_size)
     d, p = plain(disparity), plain(np.where(np.isnan(disparity), 0, 0.5))
-    runs, starts = np.zeros((height * (width + 1), 4), np.int32), np.zeros((1, height + 1), np.int32)
-    remove_small_segments(d, p, width, 1.0, min_size, runs, starts)
+    remove_small_segments(d, p, width, min_size, bands)
     np.testing.assert_array_equal(d[:, :width], reference)
     np.testing.assert_array_equal(p[:, :width] == 0, np.isnan(reference))
 
@@ -56,7 +71,7 @@ def test_a_spiral_is_one_segment():
         length += 2
     reference = naive.remove_small_segments(spiral, 200)
     d, p = plain(spiral), plain(np.ones((31, 31)))
-    remove_small_segments(d, p, 31, 1.0, 200, np.zeros((1000, 4), np.int32), np.zeros((1, 32), np.int32))
+    remove_small_segments(d, p, 31, 200, bands=3)
     np.testing.assert_array_equal(d[:, :31], reference)
 
 

@@ -53,15 +53,18 @@ def _row_runs(disparity, row, width, tolerance, runs, count):
 
 
 @inner
-def _join_rows(disparity, row, tolerance, runs, above, here, end):
-    """Unite runs ``above`` .. ``here - 1`` of the row above with runs ``here`` .. ``end - 1`` where they touch."""
+def join_rows(disparity, row, tolerance, runs, rows):
+    """Unite the runs of ``row`` with those of the row above where they touch."""
+    if row == 0:
+        return
     limit = float32(tolerance)
     one = uint64(1)
-    a, b = above, here
-    while a < here and b < end:
-        first = uint64(max(runs[a, BEGIN], runs[b, BEGIN]))
+    row = uint64(row)
+    a, a_end = uint64(rows[row - one, 0]), uint64(rows[row - one, 1])
+    b, b_end = uint64(rows[row, 0]), uint64(rows[row, 1])
+    while a < a_end and b < b_end:
+        x = uint64(max(runs[a, BEGIN], runs[b, BEGIN]))
         last = uint64(min(runs[a, END], runs[b, END]))
-        x = first
         while x < last and not abs(disparity[row, x] - disparity[row - one, x]) <= limit:
             x += one
         if x < last:
@@ -77,25 +80,30 @@ def _join_rows(disparity, row, tolerance, runs, above, here, end):
 
 
 @inner
-def remove_small_segments(disparity, probability, width, tolerance, min_size, runs, row_starts):
-    """Make segments of fewer than ``min_size`` pixels unknown; 4-neighbours within ``tolerance`` px are connected.
+def find_runs(disparity, width, tolerance, runs, rows, begin, end):
+    """Runs of the rows ``begin`` to ``end - 1``, united among themselves into segments.
 
-    ``runs``: int32 (h * (width + 1), 4) and ``row_starts``: int32 (1, h + 1) are scratch.
+    ``runs``: int32 (h * (width + 1), 4), from ``begin * (width + 1)`` on.  ``rows``: int32 (h, 2), first and last + 1
+    run of each row.
     """
-    height = uint64(disparity.shape[0])
-    count = above = uint64(0)
-    zero, one = uint64(0), uint64(1)
-    for y in range(height):
-        begin = count
-        count = _row_runs(disparity, y, width, tolerance, runs, begin)
-        row_starts[zero, y] = begin
-        if y > zero:
-            _join_rows(disparity, y, tolerance, runs, above, begin, count)
-        above = begin
-    row_starts[zero, height] = count
-    for y in range(height):
-        for k in range(uint64(row_starts[zero, y]), uint64(row_starts[zero, y + one])):
-            if runs[_root(runs, k), SIZE] < min_size:
+    count = uint64(begin * (width + 1))
+    for y in range(uint64(begin), uint64(end)):
+        rows[y, 0] = count
+        count = _row_runs(disparity, y, width, tolerance, runs, count)
+        rows[y, 1] = count
+        if y > uint64(begin):
+            join_rows(disparity, y, tolerance, runs, rows)
+
+
+@inner
+def remove_small_runs(disparity, probability, min_size, runs, rows, begin, end):
+    """Make what belongs to segments of fewer than ``min_size`` pixels unknown, in the rows ``begin`` to ``end - 1``."""
+    for y in range(uint64(begin), uint64(end)):
+        for k in range(uint64(rows[y, 0]), uint64(rows[y, 1])):
+            root = k
+            while uint64(runs[root, PARENT]) != root:  # other bands look as well: nothing is shortened here
+                root = uint64(runs[root, PARENT])
+            if runs[root, SIZE] < min_size:
                 for x in range(uint64(runs[k, BEGIN]), uint64(runs[k, END])):
                     disparity[y, x] = np.nan
                     probability[y, x] = 0

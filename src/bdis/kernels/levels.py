@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from .barrier import flag_is_up, meet, raise_flag
 from .cache import inner, kernel
-from .filters import remove_small_segments
+from .filters import find_runs, join_rows, remove_small_runs
 from .fusion import fuse_rows, fuse_rows_by_residual
 from .layout import ADDRESSES, FLOATS, INTS, NUMBERS, SCRATCH, Level, LevelSettings
 from .pyramid import gradient, halve_shorts
@@ -87,16 +87,6 @@ def fuse_level_rows(level, settings, begin, end):
 
 
 @inner
-def filter_level(level, settings, runs, row_starts):
-    """Remove small segments [III-F]."""
-    if settings.min_segment > 1:
-        remove_small_segments(
-            level.disparity, level.probability, settings.width, SEGMENT_TOLERANCE_PX, settings.min_segment,
-            runs, row_starts,
-        )  # fmt: skip
-
-
-@inner
 def share(rows, band, bands):
     """First and last + 1 of the rows that ``band`` works on; too few rows are left to band 0."""
     if rows < MIN_ROWS_PER_BAND * bands:
@@ -105,23 +95,41 @@ def share(rows, band, bands):
 
 
 @inner
-def finish_pyramid(images, table, band, bands):
-    """Halve level 1 down to the coarsest, left and right in different bands; then the left image's gradients.
+def finish_pyramid(images, table, barrier, band, bands):
+    """Halve level 1 of both images down to the coarsest, and take the left image's gradients.
 
     ``images``: row n - 1 has left, right and the width of level n.
     """
-    for side in range(2):
-        if side % bands == band:
-            for k in range(images.shape[0] - 1):
-                halve_shorts(_shorts(images, k, side), images[k, 6], _shorts(images, k + 1, side))
+    for k in range(images.shape[0] - 1):
+        for side in range(2):
+            out = _shorts(images, k + 1, side)
+            begin, end = share(out.shape[0], band, bands)
+            halve_shorts(_shorts(images, k, side), images[k, 6], out, begin, end)
+        meet(barrier, bands)
+    for k in range(table.shape[0]):
+        level = level_at(table, k)
+        begin, end = share(level.left.shape[0], band, bands)
+        gradient(level.left, level.gradient, begin, end)
+
+
+@inner
+def filter_level(level, settings, runs, rows, barrier, band, bands):
+    """Remove small segments [III-F]: each band finds the runs of its rows, band 0 joins the bands, each cleans up."""
+    if settings.min_segment <= 1:
+        return
+    begin, end = share(level.disparity.shape[0], band, bands)
+    find_runs(level.disparity, settings.width, SEGMENT_TOLERANCE_PX, runs, rows, begin, end)
+    meet(barrier, bands)
     if band == 0:
-        for k in range(table.shape[0]):
-            level = level_at(table, k)
-            gradient(level.left, level.gradient)
+        for other in range(1, bands):
+            seam, _end = share(level.disparity.shape[0], other, bands)
+            join_rows(level.disparity, seam, SEGMENT_TOLERANCE_PX, runs, rows)
+    meet(barrier, bands)
+    remove_small_runs(level.disparity, level.probability, settings.min_segment, runs, rows, begin, end)
 
 
 @kernel(boolean(ADDRESSES, ADDRESSES, NUMBERS, boolean, boolean, FLOATS, SCRATCH, INTS, INTS, ADDRESSES, int64, int64))
-def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, row_starts, barrier, band, bands):
+def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, run_rows, barrier, band, bands):
     """From level 1 of both images to the fused finest level: band ``band`` of ``bands``, each called in its own thread.
 
     Returns True, and solves nothing, if a band saw a black pixel (``is_black``) and ``has_hidden`` is not set: then the
@@ -132,7 +140,7 @@ def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, 
     meet(barrier, bands)
     if flag_is_up(barrier) and not has_hidden:
         return True
-    finish_pyramid(images, table, band, bands)
+    finish_pyramid(images, table, barrier, band, bands)
     meet(barrier, bands)
     for k in range(table.shape[0]):
         level, parent, settings = level_at(table, k), level_at(table, max(k - 1, 0)), settings_at(numbers, k)
@@ -142,7 +150,6 @@ def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, 
         begin, end = share(level.disparity.shape[0], band, bands)
         fuse_level_rows(level, settings, begin, end)
         meet(barrier, bands)
-        if band == 0:
-            filter_level(level, settings, runs, row_starts)
+        filter_level(level, settings, runs, run_rows, barrier, band, bands)
         meet(barrier, bands)
     return False

@@ -86,12 +86,14 @@ def halve_floats(image, factor, out, begin, end):
 
 
 @inner
-def halve_shorts(image, width, out):
-    """Halve a padded int16 level of ``width`` columns: rounded mean of 2x2."""
+def halve_shorts(image, width, out, begin, end):
+    """Halve a padded int16 level of ``width`` columns, rows ``begin`` to ``end - 1`` of ``out``: rounded mean of
+    2x2.
+    """
     height = image.shape[0]
     half = (width + 1) // 2
     two = splat(int32(2))
-    for y in range(out.shape[0]):
+    for y in range(begin, end):
         top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
         for x in range(uint64(0), uint64(half), uint64(LANES)):
             total = load_pair_sums(image, top, uint64(PAD) + x + x) + load_pair_sums(image, bottom, uint64(PAD) + x + x)
@@ -100,11 +102,11 @@ def halve_shorts(image, width, out):
 
 
 @inner
-def gradient(image, out):
-    """Twice the central difference along x, over the padded width (0 in the outer padding)."""
+def gradient(image, out, begin, end):
+    """Twice the central difference along x, over the padded width (0 in the outer padding); some rows."""
     last = uint64(image.shape[1] - LANES)
     zero = splat(int32(0))
-    for y in range(uint64(image.shape[0])):
+    for y in range(uint64(begin), uint64(end)):
         store(out, y, uint64(0), zero)
         store(out, y, last, zero)
         for x in range(uint64(1), last, uint64(LANES)):
