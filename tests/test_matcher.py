@@ -106,3 +106,30 @@ def test_workspace_is_under_60_bytes_a_pixel(kind):
         tracemalloc.stop()
     extra = peak - result.disparity.nbytes - result.probability.nbytes
     assert extra < 60 * left.size
+
+
+def test_results_share_memory_only_with_results_nobody_holds(monkeypatch):
+    monkeypatch.setattr("bdis.workspace.LARGE_PIXELS", 0)
+    left, right, _ = warped_pair(64, 96, seed=6)
+    matcher = bdis.StereoMatcher("fast")
+    view = matcher.match(left, right).disparity[10:20]
+    copies = [view.copy()]
+    held = [matcher.match(right, left) for _ in range(5)]
+    addresses = {result.disparity.ctypes.data for result in held}
+    assert len(addresses) == 5
+    np.testing.assert_array_equal(view, copies[0])
+    del held, view
+    again = {matcher.match(left, right).disparity.ctypes.data for _ in range(6)}
+    assert len(again) <= 2
+
+
+def test_streamed_results_equal_others(monkeypatch):
+    """Large results are written past the caches; the same picture in the other way gives the same bits."""
+    left, right, _ = warped_pair(96, 128, seed=7)
+    plain = bdis.StereoMatcher("fast").match(left, right)
+    monkeypatch.setattr("bdis.workspace.LARGE_PIXELS", 0)
+    matcher = bdis.StereoMatcher("fast")
+    streamed = matcher.match(left, right)
+    assert matcher._workspace.streaming
+    np.testing.assert_array_equal(plain.disparity, streamed.disparity)
+    np.testing.assert_array_equal(plain.probability, streamed.probability)

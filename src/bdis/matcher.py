@@ -129,8 +129,8 @@ class StereoMatcher:
         steps = [*zip(work.enlarged, reversed(work.widths[: len(work.enlarged)])), (tuple(out), work.width)]
         for target, target_width in steps:
             begin, end = self._bands.rows(band, len(target[0]))
+            streaming = target_width == work.width and work.streaming
             kernels.upsample_rows(
-                *source, width, *target, target_width, work.blended[band],
-                self._bands.barrier, self._bands.count, begin, end,
-            )  # fmt: skip
+                *source, width, *target, target_width, streaming, self._bands.barrier, self._bands.count, begin, end
+            )
             source, width = target, target_width

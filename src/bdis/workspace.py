@@ -12,8 +12,9 @@ from .config import Settings
 from .images import Image
 from .kernels.layout import SHIFTS, Level, LevelSettings, Scratch, addresses, plain_stride, row_stride
 
+LARGE_PIXELS = 2_000_000  # a result of 16 MB does not stay in the caches anyway
 MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
-_HELD_ONLY_HERE = 3  # references to an array that only the list, the loop and the question itself refer to
+_HELD_ONLY_HERE = 3  # references to a block that only the list, the loop and the question itself refer to
 BYTES_PER_PIXEL = 17  # what a workspace takes for one thread, about
 MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
 MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
@@ -108,7 +109,6 @@ class Workspace:
         self.spatial = arena.zeros((1, 16), np.float32)
         self.spatial[0, : settings.patch_size] = spatial_weights(settings)
         self.scratch = [_scratch(self.widths[finest - 1], arena) for _ in range(settings.threads)]
-        self.blended = [arena.zeros((3, row_stride(width)), np.float32) for _ in range(settings.threads)]
         finest_height, finest_width = sizes[finest - 1]
         self.runs = arena.zeros((finest_height * (finest_width + 1), 4), np.int32)
         self.run_rows = arena.zeros((finest_height, 2), np.int32)
@@ -118,22 +118,32 @@ class Workspace:
         ]
         self.seen = [arena.zeros((height, width), np.uint8) for _ in range(2)]
         self.seen_levels = [[arena.zeros((h, row_stride(w)), np.uint8) for h, w in sizes] for _ in range(2)]
+        # A large result is written past the caches; that needs rows that start on a cache line.
+        self.streaming = height * width >= LARGE_PIXELS and width % (2 * Arena.LINE // 4) == 0
         self._results: list[Image] = []
         self.note_addresses()
 
     def result_arrays(self) -> Image:
         """Room for a result, float32 (2, height, width), not in use by anybody.
 
-        New memory comes in pages that the system first has to clear, which takes longer than filling them.  So memory
-        is used again once nobody refers to the arrays that were returned in it, nor to any view of them.
+        A large array would be new memory every time, in pages that the system first has to clear, which takes longer
+        than filling them.  So large memory is used again once nobody refers to the arrays that were returned in it, nor to
+        any view of them.  Small arrays come from memory that was freed last and is still in the caches.
         """
-        for held in self._results:
-            if sys.getrefcount(held) == _HELD_ONLY_HERE:
-                return held
-        fresh = np.empty((2, self.height, self.width), np.float32)
+        if self.height * self.width < LARGE_PIXELS:
+            return np.empty((2, self.height, self.width), np.float32)
+        for block in self._results:
+            if sys.getrefcount(block) == _HELD_ONLY_HERE:
+                return self._result_in(block)
+        block = np.empty(8 * self.height * self.width + Arena.LINE, np.uint8)
         if len(self._results) < MAX_HELD_RESULTS:
-            self._results.append(fresh)
-        return fresh
+            self._results.append(block)
+        return self._result_in(block)
+
+    def _result_in(self, block: Image) -> Image:
+        """A view of ``block`` from its first cache line on; NumPy lets every view of it refer to the block itself."""
+        size = 8 * self.height * self.width
+        return block[-block.ctypes.data % Arena.LINE :][:size].view(np.float32).reshape(2, self.height, self.width)
 
     def note_addresses(self) -> None:
         """Write down where the arrays of all levels are, for kernels that work on several."""

@@ -5,7 +5,7 @@ rows of patches are blended down the columns (one pass over pixels).
 """
 
 import numpy as np
-from numba import float32, int32, int64, uint64, void
+from numba import boolean, float32, int32, int64, uint64, void
 
 from .barrier import meet
 from .cache import inner, kernel
@@ -19,9 +19,11 @@ from .simd import (
     larger,
     load,
     select,
+    slide,
     smaller,
     splat,
     store,
+    store_streaming,
     sum_lanes,
     to_float,
 )
@@ -144,75 +146,136 @@ def fuse_rows_by_residual(level, size, grey, begin, end):
 
 
 @inner
-def _blend_rows(disparity, probability, near, far, width, blended):
-    """3/4 of row ``near`` and 1/4 of row ``far``: sums of w d, w, w p over known pixels, one column in, ends
-    repeated.
-    """
-    zero = splat(float32(0))
-    w_near, w_far = splat(float32(0.75)), splat(float32(0.25))
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
-        a, b = load(disparity, near, x), load(disparity, far, x)
-        a_known, b_known = a == a, b == b
-        w_a, w_b = select(a_known, w_near, zero), select(b_known, w_far, zero)
-        store(blended, uint64(0), x + uint64(1), w_a * select(a_known, a, zero) + w_b * select(b_known, b, zero))
-        store(blended, uint64(1), x + uint64(1), w_a + w_b)
-        store(
-            blended,
-            uint64(2),
-            x + uint64(1),
-            w_a * load(probability, near, x) + w_b * load(probability, far, x),
-        )
-    for k in range(3):
-        blended[k, 0] = blended[k, 1]
-        blended[k, width + 1] = blended[k, width]
+def _three_columns(image, row, x):
+    """Sixteen pixels from ``x`` on, and their left and right neighbours (the first pixel is its own left neighbour)."""
+    here = load(image, row, x)
+    left = slide(splat(image[row, uint64(0)]), here, 15) if x == uint64(0) else load(image, row, x - uint64(1))
+    return left, here, load(image, row, x + uint64(1))
 
 
-@kernel(void(FLOATS, FLOATS, int64, FLOATS, FLOATS, int64, FLOATS, ADDRESSES, int64, int64, int64))
+@inner
+def _spread_columns(three):
+    """Twice as many columns: even ones a quarter pixel to the left of the old, odd ones to the right."""
+    left, here, right = three
+    quarter = splat(float32(0.25))
+    mid = splat(float32(0.75)) * here
+    return mid + quarter * left, mid + quarter * right
+
+
+@inner
+def _known_columns(three):
+    """The values with unknown ones as 0, and 1 where known, else 0."""
+    left, here, right = three
+    zero, one = splat(float32(0)), splat(float32(1))
+    l, h, r = left == left, here == here, right == right  # noqa: E741
+    values = select(l, left, zero), select(h, here, zero), select(r, right, zero)
+    return values, (select(l, one, zero), select(h, one, zero), select(r, one, zero))
+
+
+@inner
+def _near_and_far(near, far):
+    """Three quarters of one row and a quarter of the other, even and odd columns."""
+    three_quarters, quarter = splat(float32(0.75)), splat(float32(0.25))
+    return three_quarters * near[0] + quarter * far[0], three_quarters * near[1] + quarter * far[1]
+
+
+@inner
+def _store_row(out, row, x, columns, streaming):
+    """Even and odd columns side by side into ``out[row, 2 x:]``."""
+    first, second = interleave(columns[0], columns[1])
+    col = uint64(2) * x
+    if streaming:
+        store_streaming(out, row, col, first)
+        store_streaming(out, row, col + uint64(LANES), second)
+    else:
+        store(out, row, col, first)
+        store(out, row, col + uint64(LANES), second)
+
+
+@inner
+def _unknown_among(disparity, probability, upper, lower, x):
+    """Both new rows between two old ones where some pixels are unknown: the mean over the known ones."""
+    tiny = splat(float32(1e-6))
+    d_upper, w_upper = _known_columns(_three_columns(disparity, upper, x))
+    d_lower, w_lower = _known_columns(_three_columns(disparity, lower, x))
+    d_u, d_l = _spread_columns(d_upper), _spread_columns(d_lower)
+    w_u, w_l = _spread_columns(w_upper), _spread_columns(w_lower)
+    p_u = _spread_columns(_three_columns(probability, upper, x))
+    p_l = _spread_columns(_three_columns(probability, lower, x))
+    w_a, w_b = _near_and_far(w_u, w_l), _near_and_far(w_l, w_u)
+    d_a, d_b = _near_and_far(d_u, d_l), _near_and_far(d_l, d_u)
+    p_a, p_b = _near_and_far(p_u, p_l), _near_and_far(p_l, p_u)
+    # 0 / 0 is NaN, which is what an unknown disparity is.
+    return (
+        (d_a[0] / w_a[0], d_a[1] / w_a[1]),
+        (d_b[0] / w_b[0], d_b[1] / w_b[1]),
+        (p_a[0] / larger(w_a[0], tiny), p_a[1] / larger(w_a[1], tiny)),
+        (p_b[0] / larger(w_b[0], tiny), p_b[1] / larger(w_b[1], tiny)),
+    )
+
+
+@inner
+def _last_column(disparity, probability, near, far, width):
+    """Disparity and probability of an odd last column, from the last two columns of two rows."""
+    d = w = p = float32(0)
+    for row, row_weight in ((near, float32(0.75)), (far, float32(0.25))):
+        for col, col_weight in ((width - 1, float32(0.75)), (max(width - 2, 0), float32(0.25))):
+            value = disparity[row, col]
+            if value == value:
+                weight = row_weight * col_weight
+                d += weight * value
+                w += weight
+                p += weight * probability[row, col]
+    return float32(2) * d / w, p / max(w, float32(1e-6))
+
+
+@kernel(void(FLOATS, FLOATS, int64, FLOATS, FLOATS, int64, boolean, ADDRESSES, int64, int64, int64))
 def upsample_rows(
-    disparity, probability, width, out_disparity, out_probability, out_width, blended, barrier, bands, begin, end
+    disparity, probability, width, out_disparity, out_probability, out_width, streaming, barrier, bands, begin, end
 ):
     """Rows ``begin`` to ``end - 1`` at twice the size: bilinear over the known pixels, disparity doubled.
 
-    ``disparity`` (h, >= width rounded up to 16), NaN = unknown; ``blended``: float32 (3, row stride), scratch of one
-    thread.
+    ``disparity`` (h, plain stride), NaN = unknown; column ``width`` of the inputs is overwritten.  ``streaming``:
+    past the caches, for results larger than these; rows of the output must then start on a cache line.
     """
     height = disparity.shape[0]
     whole = out_width // 2
-    one, three_quarters, quarter = splat(float32(1)), splat(float32(0.75)), splat(float32(0.25))
-    tiny = splat(float32(1e-6))
-    for row in range(begin, end):
-        near = row // 2
-        far = min(max(near + (1 if row % 2 else -1), 0), height - 1)
-        _blend_rows(disparity, probability, uint64(near), uint64(far), width, blended)
+    # Two new rows lie between two old ones: one nearer to the upper, one nearer to the lower.
+    for j in range((begin + 1) // 2, end // 2 + 1):
+        row_a, row_b = 2 * j - 1, 2 * j
+        want_a, want_b = begin <= row_a < end, begin <= row_b < end
+        upper, lower = uint64(max(j - 1, 0)), uint64(min(j, height - 1))
+        for row in (upper, lower):
+            disparity[row, width] = disparity[row, width - 1]
+            probability[row, width] = probability[row, width - 1]
         x = 0
         while x < whole:
             # The last sixteen overlap: rows of the image have no padding.  Narrower levels do, and start at 0.
             x = max(min(x, whole - LANES), 0)
-            left, mid, right = uint64(x), uint64(x + 1), uint64(x + 2)
-            w_mid = three_quarters * load(blended, uint64(1), mid)
-            w_even = w_mid + quarter * load(blended, uint64(1), left)
-            w_odd = w_mid + quarter * load(blended, uint64(1), right)
-            d_mid = three_quarters * load(blended, uint64(0), mid)
-            d_even = d_mid + quarter * load(blended, uint64(0), left)
-            d_odd = d_mid + quarter * load(blended, uint64(0), right)
-            p_mid = three_quarters * load(blended, uint64(2), mid)
-            p_even = p_mid + quarter * load(blended, uint64(2), left)
-            p_odd = p_mid + quarter * load(blended, uint64(2), right)
-            if not every_lane((w_even == one) & (w_odd == one)):
-                # 0 / 0 is NaN, which is what an unknown disparity is.
-                d_even, d_odd = d_even / w_even, d_odd / w_odd
-                p_even, p_odd = p_even / larger(w_even, tiny), p_odd / larger(w_odd, tiny)
-            first, second = interleave(d_even + d_even, d_odd + d_odd)
-            store(out_disparity, uint64(row), uint64(2 * x), first)
-            store(out_disparity, uint64(row), uint64(2 * x + LANES), second)
-            first, second = interleave(p_even, p_odd)
-            store(out_probability, uint64(row), uint64(2 * x), first)
-            store(out_probability, uint64(row), uint64(2 * x + LANES), second)
+            col = uint64(x)
+            d_u = _spread_columns(_three_columns(disparity, upper, col))
+            d_l = _spread_columns(_three_columns(disparity, lower, col))
+            d_a, d_b = _near_and_far(d_u, d_l), _near_and_far(d_l, d_u)
+            total = d_a[0] + d_a[1]
+            if every_lane(total == total):  # an unknown pixel would make both rows NaN
+                p_u = _spread_columns(_three_columns(probability, upper, col))
+                p_l = _spread_columns(_three_columns(probability, lower, col))
+                p_a, p_b = _near_and_far(p_u, p_l), _near_and_far(p_l, p_u)
+            else:
+                d_a, d_b, p_a, p_b = _unknown_among(disparity, probability, upper, lower, col)
+            if want_a:
+                _store_row(out_disparity, uint64(row_a), col, (d_a[0] + d_a[0], d_a[1] + d_a[1]), streaming)
+                _store_row(out_probability, uint64(row_a), col, p_a, streaming)
+            if want_b:
+                _store_row(out_disparity, uint64(row_b), col, (d_b[0] + d_b[0], d_b[1] + d_b[1]), streaming)
+                _store_row(out_probability, uint64(row_b), col, p_b, streaming)
             x += LANES
         if out_width % 2:
-            weight = float32(0.75) * blended[1, whole + 1] + float32(0.25) * blended[1, whole]
-            value = float32(0.75) * blended[0, whole + 1] + float32(0.25) * blended[0, whole]
-            chance = float32(0.75) * blended[2, whole + 1] + float32(0.25) * blended[2, whole]
-            out_disparity[row, out_width - 1] = float32(2) * value / weight
-            out_probability[row, out_width - 1] = chance / max(weight, float32(1e-6))
+            last = out_width - 1
+            if want_a:
+                found = _last_column(disparity, probability, upper, lower, width)
+                out_disparity[row_a, last], out_probability[row_a, last] = found
+            if want_b:
+                found = _last_column(disparity, probability, lower, upper, width)
+                out_disparity[row_b, last], out_probability[row_b, last] = found
     meet(barrier, bands)  # the next doubling reads rows of other bands

@@ -175,6 +175,19 @@ def store(typing_context, array, row, col, value):
 
 
 @intrinsic
+def store_streaming(typing_context, array, row, col, value):
+    """As :func:`store` of floats, past the caches; the address must be a multiple of 64 bytes."""
+
+    def generate(context, builder, sig, args):
+        stored = builder.store(args[3], _address(context, builder, sig.args[0], *args[:3], float32x16.llvm))
+        stored.align = 64
+        stored.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(_I32, 1)]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.uint64, float32x16), generate
+
+
+@intrinsic
 def load_pair(typing_context, array, row, col):
     """``array[row, col:col + 2]`` of an int16 array in every lane, low half first."""
 
