@@ -127,8 +127,8 @@ class Workspace:
         """Room for a result, float32 (2, height, width), not in use by anybody.
 
         A large array would be new memory every time, in pages that the system first has to clear, which takes longer
-        than filling them.  So large memory is used again once nobody refers to the arrays that were returned in it, nor to
-        any view of them.  Small arrays come from memory that was freed last and is still in the caches.
+        than filling them.  So large memory is used again once nobody refers to the arrays that were returned in it,
+        nor to any view of them.  Small arrays come from memory that was freed last and is still in the caches.
         """
         if self.height * self.width < LARGE_PIXELS:
             return np.empty((2, self.height, self.width), np.float32)
@@ -199,7 +199,7 @@ def _scratch(width: int, arena: Arena) -> Scratch:
         sums=arena.zeros((10, row_stride(width)), np.int32),
         whole=arena.zeros((5, 16), np.int32),
         real=arena.zeros((9, 16), np.float32),
-        tables=arena.zeros((3, 16 * SHIFTS + 16), np.float32),
+        tables=arena.zeros((3, 2 * 16 * (SHIFTS + 1)), np.float32),
         window=arena.zeros((7, 16), np.float32),
         listed=arena.zeros((1, width + 32), np.int32),
         start=arena.zeros((1, width + 32), np.float32),

@@ -79,7 +79,7 @@ class Scratch(NamedTuple):
     sums: np.ndarray  # int32 (10, row stride), see search.py
     whole: np.ndarray  # int32 (5, 16), whole numbers of sixteen patches
     real: np.ndarray  # float32 (9, 16), real numbers of sixteen patches
-    tables: np.ndarray  # float32 (3, 16 * 16 + 16), shift tables of sixteen patches
+    tables: np.ndarray  # float32 (3, 2 * 16 * 17), shift tables of sixteen patches
     window: np.ndarray  # float32 (7, 16), results of patches with unseen pixels, see masked.py
     listed: np.ndarray  # int32 (1, patches in a row + 16), the patches of a row that have a start
     start: np.ndarray  # float32, likewise: where they start, px

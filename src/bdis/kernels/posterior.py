@@ -3,7 +3,7 @@
 from numba import float32, int32, uint64
 
 from .cache import inner
-from .simd import as_float_bits, floor, gather, lane_numbers, larger, splat, to_float, to_int
+from .simd import as_float_bits, floor, gather, gather_pairs, lane_numbers, larger, splat, to_float, to_int
 
 SHIFTS = 16
 SSD, BEND = 1, 2  # rows of the tables, see search.py
@@ -34,10 +34,8 @@ def table_sample(tables, place):
     whole = to_int(place)
     a = place - to_float(whole)
     index = whole + lane_numbers() * splat(int32(SHIFTS))
-    here = gather(tables, uint64(SSD), index)
-    there = gather(tables, uint64(SSD), index + splat(int32(1)))
-    bend = gather(tables, uint64(BEND), index)
-    return here + a * (there - here - (splat(float32(1)) - a) * bend)
+    here, change = gather_pairs(tables, uint64(SSD), index)
+    return here + a * (change + a * gather(tables, uint64(BEND), index))
 
 
 @inner

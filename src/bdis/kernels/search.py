@@ -32,6 +32,8 @@ from .simd import (
     dot_shifts,
     floor,
     gather,
+    gather_pairs,
+    interleave,
     lane_numbers,
     larger,
     load,
@@ -56,7 +58,8 @@ SUM_T, SUM_TT, SUM_GG, SUM_R, SUM_RR, SUM_DD, HIDDEN_LEFT, HIDDEN_RIGHT, COLUMN_
 # Rows of scratch.whole and scratch.real: one number for each of the current sixteen patches.
 COL, FIRST, MEAN, T_SUM, G_SUM = range(5)
 T_CENTRED, T_ENERGY, GT, GAIN, START, LOWEST, HIGHEST, DISPARITY, PROBABILITY = range(9)
-# Rows of scratch.tables: 16 shifts for each of the current sixteen patches.
+# Rows of scratch.tables, 16 shifts for each of the current sixteen patches: B with its slope to the next shift, D with
+# D[s+1] - D[s] - V[s], and V.
 STEP, SSD, BEND = range(3)
 
 
@@ -140,6 +143,17 @@ def template_products(level, row, col, first, size):
 
 
 @inner
+def store_pairs(tables, row, k, first, second):
+    """Both numbers of each of patch ``k``'s shifts side by side; the last shift has no neighbour, its second is
+    unused.
+    """
+    left, right = interleave(first, second)
+    at = uint64(2 * k * SHIFTS)
+    store(tables, uint64(row), at, left)
+    store(tables, uint64(row), at + uint64(LANES), right)
+
+
+@inner
 def fill_tables(level, row, k, size, scratch):
     """B, D and V (module docstring) of the patch in lane ``k``, for its 16 shifts."""
     sums, whole, real = scratch.sums, scratch.whole, scratch.real
@@ -160,10 +174,10 @@ def fill_tables(level, row, k, size, scratch):
     ssd = to_float(rr) - r_mean * to_float(r_centred) - (covariance + covariance) + splat(real[T_ENERGY, k])
     bend = to_float(load(sums, uint64(SUM_DD), first)) - change * change * per_pixel
     step = (to_float(sg) - r_mean * to_float(g_sum) - splat(real[GT, k])) * splat(real[GAIN, k])
-    at = uint64(k * SHIFTS)
-    store(scratch.tables, uint64(STEP), at, step)
-    store(scratch.tables, uint64(SSD), at, larger(ssd, splat(float32(0))))
-    store(scratch.tables, uint64(BEND), at, bend)
+    ssd = larger(ssd, splat(float32(0)))
+    store_pairs(scratch.tables, STEP, k, step, slide(step, step, 1) - step)
+    store_pairs(scratch.tables, SSD, k, ssd, slide(ssd, ssd, 1) - ssd - bend)
+    store(scratch.tables, uint64(BEND), uint64(k * SHIFTS), bend)
 
 
 @inner
@@ -211,14 +225,12 @@ def descend(tables, start, lowest, highest, active, settings):
     place = start
     for _ in range(settings.max_iterations):
         whole = to_int(place)
-        index = whole + base
-        here = gather(tables, uint64(STEP), index)
-        there = gather(tables, uint64(STEP), index + splat(int32(1)))
-        step = here + (there - here) * (place - to_float(whole))
+        step, slope = gather_pairs(tables, uint64(STEP), whole + base)
+        step = step + slope * (place - to_float(whole))
         if settings.newton:
             gentlest = select(step * last_step < zero, one, gentlest)
             last_step = step
-            step = step / smaller(larger(there - here, gentlest), two)
+            step = step / smaller(larger(slope, gentlest), two)
         moved = place - step
         # Written so that a NaN counts as "left its range".
         inside = (absolute(moved - start) <= radius) & (moved >= lowest) & (moved <= highest)

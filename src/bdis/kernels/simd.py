@@ -308,6 +308,35 @@ def gather(typing_context, array, row, index):
 
 
 @intrinsic
+def gather_pairs(typing_context, array, row, index):
+    """``array[row, 2 index[k]]`` and ``array[row, 2 index[k] + 1]`` for each lane k, of a float32 array.
+
+    A gather costs by the element; two neighbours in one 64-bit element cost as much as one.
+    """
+
+    def generate(context, builder, sig, args):
+        zero, alignment = ir.Constant(ir.IntType(64), 0), ir.Constant(_I32, 4)
+        base = _address(context, builder, sig.args[0], args[0], args[1], zero, ir.IntType(64))
+        pointers = _VectorOfAddresses(builder, base, args[2])
+        pair = ir.VectorType(ir.IntType(64), LANES)
+        every_lane = ir.Constant(mask16.llvm, [1] * LANES)
+        passthru = ir.Constant(pair, ir.Undefined)
+        name = f"llvm.masked.gather.v{LANES}i64.v{LANES}p0"
+        both = _call(builder, name, pair, [pointers, alignment, every_lane, passthru])
+        floats = ir.VectorType(ir.FloatType(), 2 * LANES)
+        both = builder.bitcast(both, floats)
+        parts = [
+            builder.shuffle_vector(
+                both, ir.Constant(floats, ir.Undefined), ir.Constant(int32x16.llvm, list(range(first, 2 * LANES, 2)))
+            )
+            for first in (0, 1)
+        ]
+        return context.make_tuple(builder, sig.return_type, parts)
+
+    return types.UniTuple(float32x16, 2)(array, types.uint64, int32x16), generate
+
+
+@intrinsic
 def splat(typing_context, scalar):
     """The scalar in every lane: a float gives ``float32x16``, an integer ``int32x16``."""
     vector = _VECTOR_OF.get(scalar, int32x16)
