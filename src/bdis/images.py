@@ -1,7 +1,6 @@
 """Check a user's images at the edge and hand the kernels something plain."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +11,7 @@ _SUPPORTED = frozenset(np.dtype(order + kind) for kind in ("u1", "u2", "f4", "f8
 _LUMA = (0.299, 0.587, 0.114)
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(NamedTuple):
     """An image the kernels can read: uint8 (h, w * channels), or float32 (h, w) with channels 0."""
 
     pixels: Image

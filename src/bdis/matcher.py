@@ -75,12 +75,11 @@ class StereoMatcher:
         has_hidden = left_mask is not None or right_mask is not None
         if has_hidden:
             self._pyramid.mark_seen(work, plain, masks)
-        out = work.result_arrays()
-        if self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, out)):
+        disparity, probability = work.result_arrays()
+        if self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, disparity, probability)):
             has_hidden = True  # a pixel is black: not seen
             self._pyramid.mark_seen(work, plain, masks)
-            self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, out))
-        disparity, probability = out
+            self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, disparity, probability))
         if has_hidden:
             kernels.hide_unseen(work.seen[0], disparity, probability)
         return StereoResult(disparity, probability)
@@ -110,7 +109,9 @@ class StereoMatcher:
             work = self._workspace = Workspace(height, width, self.settings)
         return work
 
-    def _match_band(self, band: int, plain: list[Plain], work: Workspace, has_hidden: bool, out: Image) -> bool:
+    def _match_band(
+        self, band: int, plain: list[Plain], work: Workspace, has_hidden: bool, disparity: Image, probability: Image
+    ) -> bool:
         """One band of rows from the images to the result; True if unseen pixels must be marked first."""
         bands = self._bands
         is_black = self._pyramid.halve(plain, work, bands, band)
@@ -119,18 +120,13 @@ class StereoMatcher:
             work.runs, work.run_rows, bands.barrier, band, bands.count,
         ):  # fmt: skip
             return True
-        self._enlarge(band, work, out)
-        return False
-
-    def _enlarge(self, band: int, work: Workspace, out: Image) -> None:
-        """Upsample the finest level to the image, one doubling at a time."""
-        finest = work.levels[-1]
-        source, width = (finest.arrays.disparity, finest.arrays.probability), finest.width
-        steps = [*zip(work.enlarged, reversed(work.widths[: len(work.enlarged)])), (tuple(out), work.width)]
-        for target, target_width in steps:
-            begin, end = self._bands.rows(band, len(target[0]))
-            streaming = target_width == work.width and work.streaming
-            kernels.upsample_rows(
-                *source, width, *target, target_width, streaming, self._bands.barrier, self._bands.count, begin, end
-            )
+        source, width = work.finest
+        for target, target_width in work.enlarged:
+            begin, end = bands.rows(band, len(target[0]))
+            kernels.upsample_rows(*source, width, *target, target_width, False, bands.barrier, bands.count, begin, end)
             source, width = target, target_width
+        begin, end = bands.rows(band, work.height)
+        kernels.upsample_rows(
+            *source, width, disparity, probability, work.width, work.streaming, bands.barrier, bands.count, begin, end
+        )
+        return False

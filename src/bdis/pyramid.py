@@ -28,7 +28,6 @@ class PyramidBuilder:
 
     def halve(self, plain: list[Plain], work: Workspace, bands: Bands, band: int) -> bool:
         """Fill one band of level 1 of both images, in integers; True if a pixel there is black."""
-        full_scale = max(image.full_scale for image in plain)
         is_black = False
         for image, levels in zip(plain, work.images):
             begin, end = bands.rows(band, len(levels[0]))
@@ -36,7 +35,7 @@ class PyramidBuilder:
                 shift = 6 if self._scale == 16 else 7
                 is_black |= _HALVE[image.channels](image.pixels, shift, levels[0], begin, end)
             else:
-                factor = 255.0 * self._scale / full_scale
+                factor = 255.0 * self._scale / max(plain[0].full_scale, plain[1].full_scale)
                 is_black |= kernels.halve_floats(image.pixels, factor, levels[0], begin, end)
         return is_black
 

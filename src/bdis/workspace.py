@@ -74,6 +74,7 @@ class Workspace:
     ----------
     levels : coarsest first
     images : left and right; each a list of int16 levels from 1 to the coarsest
+    finest, enlarged : disparity and probability with their width: of the finest level, and on the way to the image
     seen, seen_levels : left and right; uint8 masks of the image, and of the levels from 1 on
     table, numbers : the arrays and settings of all levels as `kernels.solve_levels` takes them
     images_table : the images of all levels as `kernels.finish_pyramid` takes them
@@ -112,8 +113,9 @@ class Workspace:
         finest_height, finest_width = sizes[finest - 1]
         self.runs = arena.zeros((finest_height * (finest_width + 1), 4), np.int32)
         self.run_rows = arena.zeros((finest_height, 2), np.int32)
-        self.enlarged = [  # on the way from the finest level to the image: disparity, probability
-            (arena.zeros((h, plain_stride(w)), np.float32), arena.zeros((h, plain_stride(w)), np.float32))
+        self.finest = (self.levels[-1].arrays.disparity, self.levels[-1].arrays.probability), finest_width
+        self.enlarged = [
+            ((arena.zeros((h, plain_stride(w)), np.float32), arena.zeros((h, plain_stride(w)), np.float32)), w)
             for h, w in reversed(sizes[: finest - 1])
         ]
         self.seen = [arena.zeros((height, width), np.uint8) for _ in range(2)]
