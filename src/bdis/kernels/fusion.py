@@ -193,11 +193,18 @@ def _store_row(out, row, x, columns, streaming):
 
 
 @inner
-def _unknown_among(disparity, probability, upper, lower, x):
+def _some_known(three):
+    """Lanes with a known pixel among the three."""
+    left, here, right = three
+    return (left == left) | (here == here) | (right == right)
+
+
+@inner
+def _unknown_among(three_upper, three_lower, probability, upper, lower, x):
     """Both new rows between two old ones where some pixels are unknown: the mean over the known ones."""
     tiny = splat(float32(1e-6))
-    d_upper, w_upper = _known_columns(_three_columns(disparity, upper, x))
-    d_lower, w_lower = _known_columns(_three_columns(disparity, lower, x))
+    d_upper, w_upper = _known_columns(three_upper)
+    d_lower, w_lower = _known_columns(three_lower)
     d_u, d_l = _spread_columns(d_upper), _spread_columns(d_lower)
     w_u, w_l = _spread_columns(w_upper), _spread_columns(w_lower)
     p_u = _spread_columns(_three_columns(probability, upper, x))
@@ -240,6 +247,7 @@ def upsample_rows(
     """
     height = disparity.shape[0]
     whole = out_width // 2
+    unknown, zero = splat(float32(np.nan)), splat(float32(0))
     # Two new rows lie between two old ones: one nearer to the upper, one nearer to the lower.
     for j in range((begin + 1) // 2, end // 2 + 1):
         row_a, row_b = 2 * j - 1, 2 * j
@@ -253,16 +261,19 @@ def upsample_rows(
             # The last sixteen overlap: rows of the image have no padding.  Narrower levels do, and start at 0.
             x = max(min(x, whole - LANES), 0)
             col = uint64(x)
-            d_u = _spread_columns(_three_columns(disparity, upper, col))
-            d_l = _spread_columns(_three_columns(disparity, lower, col))
+            three_upper, three_lower = _three_columns(disparity, upper, col), _three_columns(disparity, lower, col)
+            d_u, d_l = _spread_columns(three_upper), _spread_columns(three_lower)
             d_a, d_b = _near_and_far(d_u, d_l), _near_and_far(d_l, d_u)
             total = d_a[0] + d_a[1]
             if every_lane(total == total):  # an unknown pixel would make both rows NaN
                 p_u = _spread_columns(_three_columns(probability, upper, col))
                 p_l = _spread_columns(_three_columns(probability, lower, col))
                 p_a, p_b = _near_and_far(p_u, p_l), _near_and_far(p_l, p_u)
+            elif any_lane(_some_known(three_upper) | _some_known(three_lower)):
+                d_a, d_b, p_a, p_b = _unknown_among(three_upper, three_lower, probability, upper, lower, col)
             else:
-                d_a, d_b, p_a, p_b = _unknown_among(disparity, probability, upper, lower, col)
+                d_a = d_b = unknown, unknown
+                p_a = p_b = zero, zero
             if want_a:
                 _store_row(out_disparity, uint64(row_a), col, (d_a[0] + d_a[0], d_a[1] + d_a[1]), streaming)
                 _store_row(out_probability, uint64(row_a), col, p_a, streaming)
