@@ -211,29 +211,41 @@ def start() -> dict:
 
 
 def sizes(rounds: int) -> dict:
-    """Cost per pixel over the image size, and two threads against one."""
+    """Cost per pixel over the image size, the sizes taking turns frame by frame; and two threads against one."""
     from bdis.synthetic import render_tissue
 
     pair = render_tissue(480, 640, seed=0)
-    out = {}
-    for width, height in ((640, 480), (1280, 960), (1920, 1080), (3840, 2160)):
-        left, right = (_resized_grey(image, width, height) for image in (pair.left, pair.right))
-        matchers = {threads: bdis.StereoMatcher("fast", threads=threads) for threads in (1, 2)}
-        times: dict[int, list[float]] = {threads: [] for threads in matchers}
-        # In turns of several frames: the second core must wake up and fill its caches, as it has in a video.
-        for _ in range(max(4, rounds * 640 * 480 // (width * height))):
-            for threads, matcher in matchers.items():
-                turn = [_timed(lambda m=matcher: m.match(left, right)) for _ in range(12)]
-                times[threads].extend(turn[2:])
-        one, two = (np.array(times[threads]) for threads in (1, 2))
-        out[f"{width}x{height}"] = {
-            **_summary(list(one)),
-            "ns_per_pixel": float(np.median(one)) * 1e6 / (width * height),
-            "ns_per_pixel_min": float(one.min()) * 1e6 / (width * height),
-            "two_threads_speedup": float(np.median(one) / np.median(two)),
-            "two_threads_speedup_of_minima": float(one.min() / two.min()),
+    shapes = ((640, 480), (1280, 960), (1920, 1080), (3840, 2160))
+    pairs = {shape: [_resized_grey(image, *shape) for image in (pair.left, pair.right)] for shape in shapes}
+    matchers = {shape: bdis.StereoMatcher("fast") for shape in shapes}
+    times: dict[tuple[int, int], list[float]] = {shape: [] for shape in shapes}
+    for _ in range(5 + 2 * rounds):
+        for shape in shapes:
+            times[shape].append(_timed(lambda s=shape: matchers[s].match(*pairs[s])))
+    return {
+        f"{width}x{height}": {
+            **_summary(times[width, height][2:]),
+            "ns_per_pixel": float(np.median(times[width, height][2:])) * 1e6 / (width * height),
+            "ns_per_pixel_min": min(times[width, height]) * 1e6 / (width * height),
+            **_two_threads(pairs[width, height], max(4, rounds * 640 * 480 // (width * height))),
         }
-    return out
+        for width, height in shapes
+    }
+
+
+def _two_threads(pair: list[np.ndarray], turns: int) -> dict:
+    """In turns of several frames: the second core must wake up and fill its caches, as it has in a video."""
+    matchers = {threads: bdis.StereoMatcher("fast", threads=threads) for threads in (1, 2)}
+    times: dict[int, list[float]] = {threads: [] for threads in matchers}
+    for _ in range(turns):
+        for threads, matcher in matchers.items():
+            turn = [_timed(lambda m=matcher: m.match(*pair)) for _ in range(12)]
+            times[threads].extend(turn[2:])
+    one, two = (np.array(times[threads]) for threads in (1, 2))
+    return {
+        "two_threads_speedup": float(np.median(one) / np.median(two)),
+        "two_threads_speedup_of_minima": float(one.min() / two.min()),
+    }
 
 
 def memory() -> dict:

@@ -13,6 +13,7 @@ from .workspace import Workspace
 
 _SIDES = "left", "right"
 _HALVE = {1: kernels.halve_grey, 3: kernels.halve_rgb, 4: kernels.halve_rgba}
+_MARK_SEEN = {1: kernels.mark_seen_grey, 3: kernels.mark_seen_rgb, 4: kernels.mark_seen_rgba}
 
 
 class PyramidBuilder:
@@ -48,7 +49,7 @@ class PyramidBuilder:
             else:
                 np.not_equal(check_mask(mask, f"{_SIDES[side]}_mask", finer.shape), 0, out=finer.view(bool))
             if image.channels:
-                kernels.mark_seen_bytes(image.pixels, image.channels, finer)
+                _MARK_SEEN[image.channels](image.pixels, finer)
             else:
                 kernels.mark_seen_floats(image.pixels, finer)
             pad, width = 0, work.width

@@ -12,7 +12,7 @@ from .config import Settings
 from .images import Image
 from .kernels.layout import SHIFTS, Level, LevelSettings, Scratch, addresses, plain_stride, row_stride
 
-LARGE_PIXELS = 2_000_000  # a result of 16 MB does not stay in the caches anyway
+LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
 MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
 _HELD_ONLY_HERE = 3  # references to a block that only the list, the loop and the question itself refer to
 BYTES_PER_PIXEL = 17  # what a workspace takes for one thread, about

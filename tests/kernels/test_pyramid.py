@@ -86,13 +86,16 @@ def test_further_halvings_and_gradient(size):
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_seen_pixels(size):
+@pytest.mark.parametrize(
+    ("channels", "mark"), [(1, kernels.mark_seen_grey), (3, kernels.mark_seen_rgb), (4, kernels.mark_seen_rgba)]
+)
+def test_seen_pixels(size, channels, mark):
     rng = np.random.default_rng(3)
-    image = random_image(*size, 3, rng)
+    image = random_image(*size, channels, rng)
     image[rng.random(size) < 0.02] = 0
     mask = rng.random(size) < 0.98
     seen = mask.astype(np.uint8)
-    kernels.mark_seen_bytes(image.reshape(size[0], -1), 3, seen)
+    mark(image.reshape(size[0], -1), seen)
     np.testing.assert_array_equal(seen, mask & (naive.brightness(image) > 0))
 
     floats = naive.brightness(image).astype(np.float32)

@@ -9,8 +9,10 @@ from .pyramid import (
     halve_rgb,
     halve_rgba,
     halve_seen,
-    mark_seen_bytes,
     mark_seen_floats,
+    mark_seen_grey,
+    mark_seen_rgb,
+    mark_seen_rgba,
     usable,
 )
 
@@ -21,8 +23,10 @@ __all__ = [
     "halve_rgba",
     "halve_seen",
     "hide_unseen",
-    "mark_seen_bytes",
     "mark_seen_floats",
+    "mark_seen_grey",
+    "mark_seen_rgb",
+    "mark_seen_rgba",
     "solve",
     "upsample_rows",
     "usable",

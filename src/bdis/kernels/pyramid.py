@@ -8,7 +8,18 @@ from numba import boolean, float64, int32, int64, uint64, void
 
 from .cache import inner, kernel
 from .layout import BYTES, IMAGE_BYTES, IMAGE_FLOATS, PAD, SHORTS
-from .simd import LANES, any_lane, load, load_grey_pairs, load_pair_sums, prefetch, splat, store
+from .simd import (
+    LANES,
+    any_lane,
+    interleave,
+    load,
+    load_grey_pairs,
+    load_pair_sums,
+    prefetch,
+    select,
+    splat,
+    store,
+)
 
 
 @inner
@@ -113,17 +124,31 @@ def gradient(image, out, begin, end):
             store(out, y, x, load(image, y, x + uint64(1)) - load(image, y, x - uint64(1)))
 
 
-@kernel(void(IMAGE_BYTES, int64, BYTES))
-def mark_seen_bytes(image, channels, out):
-    """out[y, x] &= 1 where a uint8 pixel (h, w * channels) is not black, else 0; alpha does not count."""
-    colours = min(channels, 3)
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            bright = 0
-            for c in range(colours):
-                bright |= image[y, x * channels + c]
-            if bright == 0:
-                out[y, x] = 0
+def _mark_seen(channels, name):
+    def mark(image, out):
+        height, width = out.shape
+        zero, one = splat(int32(0)), splat(int32(1))
+        for y in range(uint64(height)):
+            x = 0
+            while x < width:
+                x = min(x, width - 2 * LANES)  # the last thirty-two overlap
+                col = uint64(x)
+                even, odd = load_grey_pairs(image, y, uint64(channels) * col, channels)
+                first, second = interleave(select(even > zero, one, zero), select(odd > zero, one, zero))
+                store(out, y, col, load(out, y, col) & first)
+                store(out, y, col + uint64(LANES), load(out, y, col + uint64(LANES)) & second)
+                x += 2 * LANES
+
+    mark.__name__ = mark.__qualname__ = name
+    mark.__doc__ = (
+        f"""out[y, x] &= 1 where a uint8 pixel (h, w * {channels}) is not black, else 0; alpha does not count."""
+    )
+    return kernel(void(IMAGE_BYTES, BYTES))(mark)
+
+
+mark_seen_grey = _mark_seen(1, "mark_seen_grey")
+mark_seen_rgb = _mark_seen(3, "mark_seen_rgb")
+mark_seen_rgba = _mark_seen(4, "mark_seen_rgba")
 
 
 @kernel(void(IMAGE_FLOATS, BYTES))
@@ -137,14 +162,22 @@ def mark_seen_floats(image, out):
 
 @kernel(void(BYTES, int64, int64, BYTES))
 def halve_seen(seen, pad, width, out):
-    """Level below: seen if all four parents are.  ``seen`` has ``pad`` columns on its left, ``out`` has PAD."""
+    """Level below: seen if all four parents are.  ``seen`` has ``pad`` columns on its left, and then on its right too."""
     height = seen.shape[0]
     half = (width + 1) // 2
+    whole = half if pad else width // 2  # a row without padding must not be read beyond its end
     for y in range(out.shape[0]):
-        bottom = min(2 * y + 1, height - 1)
-        for x in range(half):
-            left, right = pad + 2 * x, pad + min(2 * x + 1, width - 1)
-            out[y, PAD + x] = seen[2 * y, left] & seen[2 * y, right] & seen[bottom, left] & seen[bottom, right]
+        top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
+        x = 0
+        while x < whole:
+            if pad == 0:
+                x = min(x, whole - LANES)
+            a, b = load_grey_pairs(seen, top, uint64(pad + 2 * x), 1)
+            c, d = load_grey_pairs(seen, bottom, uint64(pad + 2 * x), 1)
+            store(out, uint64(y), uint64(PAD + x), (a & b & c & d) >> splat(int32(8)))
+            x += LANES
+        if pad == 0 and width % 2:
+            out[y, PAD + whole] = seen[top, uint64(width - 1)] & seen[bottom, uint64(width - 1)]
         _repeat_border(out, y, half)
 
 
@@ -152,12 +185,19 @@ def halve_seen(seen, pad, width, out):
 def usable(seen, both_sides, out):
     """1 where a pixel, its right neighbour and (``both_sides``) its left neighbour were seen, over the padded width.
 
-    A gradient needs both neighbours, an interpolated pixel its right one.
+    A gradient needs both neighbours, an interpolated pixel its right one.  Padding repeats the border, so its outermost
+    columns are their own neighbours.
     """
     last = seen.shape[1] - 1
-    for y in range(seen.shape[0]):
-        for x in range(seen.shape[1]):
-            value = seen[y, x] & seen[y, min(x + 1, last)]
+    one = uint64(1)
+    for y in range(uint64(seen.shape[0])):
+        col = 1
+        while col < last:
+            col = min(col, last - LANES)
+            x = uint64(col)
+            value = load(seen, y, x) & load(seen, y, x + one)
             if both_sides:
-                value &= seen[y, max(x - 1, 0)]
-            out[y, x] = value
+                value = value & load(seen, y, x - one)
+            store(out, y, x, value)
+            col += LANES
+        out[y, 0], out[y, uint64(last)] = out[y, 1], out[y, uint64(last - 1)]
