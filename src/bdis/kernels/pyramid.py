@@ -162,7 +162,7 @@ def mark_seen_floats(image, out):
 
 @kernel(void(BYTES, int64, int64, BYTES))
 def halve_seen(seen, pad, width, out):
-    """Level below: seen if all four parents are.  ``seen`` has ``pad`` columns on its left, and then on its right too."""
+    """Level below: seen if all four parents are.  ``seen`` has ``pad`` columns on its left, then on its right too."""
     height = seen.shape[0]
     half = (width + 1) // 2
     whole = half if pad else width // 2  # a row without padding must not be read beyond its end
