@@ -134,8 +134,8 @@ _PAPER: dict[str, Any] = {
 PRESETS: dict[str, Settings] = {
     # The default: more pixels and a smaller median error than `fast` for a little more time.
     "balanced": Settings(),
-    # Smaller patches, the authors' choice for the virtual colon.
-    "fast": Settings(patch_size=8, overlap=0.40, max_iterations=6),
+    # Smaller patches, and a search that is content with a 25th of a pixel.
+    "fast": Settings(patch_size=8, overlap=0.40, max_iterations=5, stop_step=0.04),
     # Section IV-A of the paper.
     "paper": Settings(**_PAPER),
     # The preliminary BDIS (2021): fixed sigma_r, no propagation between levels.
