@@ -24,7 +24,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[images,plots]'
+	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml

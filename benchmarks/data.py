@@ -1,4 +1,4 @@
-"""The pairs that are measured: the authors' virtual colon if it is there, else rendered tissue."""
+"""The pairs that are measured: rendered tissue, and the authors' virtual colon if it is there."""
 
 import os
 from dataclasses import dataclass

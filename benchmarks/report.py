@@ -107,7 +107,7 @@ def page(results: dict) -> str:
 
 {machine}.
 
-Everything on this page comes out of that one command. Machines are noisy: times of different methods are taken
+All tables come out of that one command. Machines are noisy: times of different methods are taken
 alternately, frame by frame, in one process with one thread each, and a ratio is the median of the ratios of
 neighbouring measurements.
 
@@ -154,7 +154,7 @@ LOSSES = """## What we lose
 - `dis` fills every pixel and is wrong where there is nothing to see; it is the paper's baseline, not for use.
 - Wet highlights move with the viewpoint. Where one covers a patch, the match follows the highlight; the
   probability drops there, but with the default threshold the pixels stay.
-- Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; such a
-  pair takes about twice the time.
+- Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the
+  first table has the price.
 - Below AVX-512 the same code runs on narrower registers; CONTRIBUTING.md has the figures.
 """

@@ -151,7 +151,7 @@ def window_posterior(ssd, area, sigma_r=None, min_variance=0.2):
     if any(other is None for other in ssd) or any(other <= centre for other in others):
         return 0.0
     variance = max(centre / area, min_variance) if sigma_r is None else sigma_r**2
-    likelihood = np.exp(-np.array(ssd) / (2 * variance * area))
+    likelihood = np.exp((centre - np.array(ssd)) / (2 * variance * area))  # relative to the centre: no underflow
     return likelihood[0] / likelihood.sum()
 
 

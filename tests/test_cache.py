@@ -102,14 +102,26 @@ def test_two_processes_fill_one_cache_at_once(filled: Filled) -> None:
 def test_a_filled_cache_is_used_as_it_is(filled: Filled) -> None:
     """Loaded kernels give what compiled ones gave, and nothing is compiled or written again."""
     folder, (compiled, _) = filled
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    before = {path: path.stat().st_mtime_ns for path in kernel_files(folder)}
     forbid_compiling = (
         "from numba.core import compiler\n"
         "def compile_extra(*args, **kwargs): raise AssertionError('compiled again')\n"
         "compiler.compile_extra = compile_extra\n"
     )
     assert run(forbid_compiling + MATCH, BDIS_CACHE_DIR=folder) == compiled
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in kernel_files(folder)} == before
+
+
+def test_what_old_versions_left_is_removed_after_a_month(own_copy: Path) -> None:
+    old, recent, unrelated = (own_copy / name for name in ("0" * 16, "1" * 16, "notes"))
+    for folder in (old, recent, unrelated):
+        folder.mkdir()
+    for folder in (old, unrelated):
+        os.utime(folder, (0, 0))
+    (file,) = own_copy.rglob("halve_grey-*.kernel")
+    file.unlink()
+    assert run(HALVE, BDIS_CACHE_DIR=own_copy) == ("right", "")
+    assert [folder.exists() for folder in (old, recent, unrelated)] == [False, True, True]
 
 
 def truncated(content: bytes) -> bytes:

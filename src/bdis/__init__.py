@@ -1,8 +1,15 @@
 """Dense depth from a stereo endoscope in real time on one CPU core, with a probability for every pixel."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .config import PRESETS, Settings
+    from .matcher import StereoMatcher
+    from .result import StereoResult
+
 __version__ = "0.1.0"
 _HOME = {"StereoMatcher": "matcher", "StereoResult": "result", "PRESETS": "config", "Settings": "config"}
-__all__ = sorted(_HOME)
+__all__ = ["PRESETS", "Settings", "StereoMatcher", "StereoResult"]
 
 
 def __getattr__(name: str) -> object:

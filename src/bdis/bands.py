@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from .kernels.barrier import ABANDONED
 class Bands:
     """Calls a function once per band of rows, each in its own thread, all at once.
 
-    Kernels release the GIL and meet at ``barrier`` between their steps; they write only their own rows, so the result
-    does not depend on the number of bands.
+    Kernels release the GIL and meet at ``barrier`` between their steps.  Whatever two bands write is the same, so the
+    result does not depend on the number of bands.
     """
 
     def __init__(self, count: int):
@@ -28,12 +28,18 @@ class Bands:
         self.barrier.fill(0)
         if self.count == 1:
             return work(0)
-        others = [self._threads().submit(self._guarded, work, band) for band in range(1, self.count)]
+        others: list[Future[bool]] = []
         try:
+            pool = self._threads()
+            for band in range(1, self.count):
+                others.append(pool.submit(self._guarded, work, band))
             flags = [self._guarded(work, 0)]
+        except BaseException:
+            self.barrier[ABANDONED] = 1  # those that wait for the missing bands may go
+            raise
         finally:
-            flags_of_others = [other.result() for other in others]
-        return any(flags + flags_of_others)
+            wait(others)
+        return any(flags + [other.result() for other in others])
 
     def rows(self, band: int, count: int) -> tuple[int, int]:
         """First and last + 1 of the rows that belong to ``band``."""

@@ -22,12 +22,12 @@ class Settings:
     # Search [III-A]
     max_iterations: int = 8  # LK steps at most, 1 to 100
     newton: bool = True  # divide each step by its slope, known from the table: the same places in half the steps
-    stop_step: float = 0.01  # px of a level, a smaller step ends the search, 0 or more
+    stop_step: float = 0.01  # px of a level, a smaller step ends the search, 0 to 1
     min_disparity: float = 0.0  # px, may be negative (verged cameras)
     max_disparity: float | None = None  # px; None: as far as the image goes
 
     # Posterior [III-B] and fusion [III-C]
-    fusion: Literal["bayes", "residual"] = "bayes"  # the paper's mixture, or DIS (Eq. 2)
+    fusion: Literal["bayes", "residual"] = "bayes"  # the paper's mixture, or DIS (Eq. 2), without what follows
     window_step: float = 1.0  # px of a level between the five samples of the window, 0.1 to 2
     sigma_r: float | None = None  # grey levels, fixed sigma_r of Eq. 6; None: dynamic
     sigma_spatial: float | None = 4.0  # px of a level, sigma_s of Eq. 9; None: no spatial mixture
@@ -93,7 +93,9 @@ class Settings:
 
 def _check(good: bool, settings: Settings, name: str, expected: str) -> None:
     if not good:
-        raise ValueError(f"{name} must be {expected}, but it is {getattr(settings, name):g}")
+        value = getattr(settings, name)
+        shown = f"{value:g}" if isinstance(value, float) else repr(value)
+        raise ValueError(f"{name} must be {expected}, but it is {shown}")
 
 
 _KINDS: dict[str, tuple[type, str]] = {
@@ -120,23 +122,26 @@ def _check_types(settings: Settings) -> None:
             value = bool(value)
         if not isinstance(value, allowed) or (isinstance(value, bool) and name != "bool"):
             raise TypeError(f"{field.name} must be {words}{' or None' if optional else ''}, but it is {value!r}")
-        value = {"int": int, "float": float, "bool": bool}[name](value)
+        try:
+            value = {"int": int, "float": float, "bool": bool}[name](value)
+        except OverflowError:
+            raise ValueError(f"{field.name} must be {words} of this world, but it is larger than 1e308") from None
         if value != value:
             raise ValueError(f"{field.name} must be {words}, but it is nan")
         object.__setattr__(settings, field.name, value)
 
 
 _PAPER: dict[str, Any] = {
-    "patch_size": 10, "overlap": 0.55, "max_iterations": 12, "newton": False,
+    "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
     "window_step": 0.5, "min_valid": 0.75, "min_probability": 0.15,
 }  # fmt: skip
 
 PRESETS: dict[str, Settings] = {
-    # The default: more pixels and a smaller median error than `fast` for a little more time.
+    # The default: a smaller error than `fast` for a little more time.
     "balanced": Settings(),
     # Smaller patches, and a search that is content with a 25th of a pixel.
     "fast": Settings(patch_size=8, overlap=0.40, max_iterations=5, stop_step=0.04),
-    # Section IV-A of the paper.
+    # Section IV-A of the paper; min_support is ours, it keeps the probability's scale apart from who voted.
     "paper": Settings(**_PAPER),
     # The preliminary BDIS (2021): fixed sigma_r, no propagation between levels.
     "paper-2021": Settings(**{**_PAPER, "overlap": 0.6, "sigma_r": 8.0, "propagate": False}),

@@ -71,9 +71,12 @@ class PlainReader:
 
 
 def float_full_scale(high: float, name: str) -> float:
-    """White of a float image, told from its brightest pixel: 1, 255 or 65535."""
-    for white in (1.0, 255.0, 65535.0):
-        if high <= white:
+    """White of a float image, told from its brightest pixel: 1, 255 or 65535.
+
+    Resampling overshoots a little: up to half as bright again as white counts as white.
+    """
+    for white, brightest in ((1.0, 1.5), (255.0, 382.5), (65535.0, 65535.0)):
+        if high <= brightest:
             return white
     raise ValueError(f"{name} goes up to {high:g}; expected float images within 0..1, 0..255 or 0..65535")
 

@@ -1,5 +1,6 @@
 """StereoMatcher: the paper's Figure 1."""
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from . import kernels
 from .bands import Bands
 from .config import Settings, settings_for
-from .images import Image, Plain, check_pair
+from .images import Image, check_pair
 from .pyramid import PyramidBuilder
 from .result import StereoResult
 from .workspace import Workspace
@@ -40,6 +41,7 @@ class StereoMatcher:
         self._bands = Bands(self.settings.threads)
         self._pyramid = PyramidBuilder(self.settings)
         self._workspace: Workspace | None = None
+        self._busy = threading.Lock()
 
     def __getstate__(self) -> Settings:
         """A copy gets its own workspace and threads: kernels know arrays by their address."""
@@ -68,18 +70,33 @@ class StereoMatcher:
             Sizes, shapes or values that are not those of a rectified pair.
         TypeError
             Pixels of an unsupported type.
+        RuntimeError
+            This matcher is at work in another thread.
         """
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError("this matcher is busy in another thread; use one matcher per thread")
+        try:
+            return self._match(left, right, (left_mask, right_mask))
+        finally:
+            self._busy.release()
+
+    def _match(self, left: Any, right: Any, masks: tuple[Any, Any]) -> StereoResult:
         images = check_pair(left, right)
         work = self._workspace_for(*images[0].shape[:2])
-        plain, masks = self._pyramid.read(images), (left_mask, right_mask)
-        has_hidden = left_mask is not None or right_mask is not None
+        plain = self._pyramid.read(images)
+        has_hidden = any(mask is not None for mask in masks)
         if has_hidden:
             self._pyramid.mark_seen(work, plain, masks)
         disparity, probability = work.result_arrays()
-        if self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, disparity, probability)):
+
+        def halve_and_solve(band: int) -> bool:
+            is_black = self._pyramid.halve(plain, work, self._bands, band)
+            return self._solve(band, work, is_black, has_hidden, disparity, probability)
+
+        if self._bands.run(halve_and_solve):
             has_hidden = True  # a pixel is black: not seen
             self._pyramid.mark_seen(work, plain, masks)
-            self._bands.run(lambda band: self._match_band(band, plain, work, has_hidden, disparity, probability))
+            self._bands.run(lambda band: self._solve(band, work, True, True, disparity, probability))
         if has_hidden:
             kernels.hide_unseen(work.seen[0], disparity, probability)
         return StereoResult(disparity, probability)
@@ -109,12 +126,11 @@ class StereoMatcher:
             work = self._workspace = Workspace(height, width, self.settings)
         return work
 
-    def _match_band(
-        self, band: int, plain: list[Plain], work: Workspace, has_hidden: bool, disparity: Image, probability: Image
+    def _solve(
+        self, band: int, work: Workspace, is_black: bool, has_hidden: bool, disparity: Image, probability: Image
     ) -> bool:
-        """One band of rows from the images to the result; True if unseen pixels must be marked first."""
+        """One band of rows from level 1 to the result; True if unseen pixels must be marked first."""
         bands = self._bands
-        is_black = self._pyramid.halve(plain, work, bands, band)
         if kernels.solve(
             work.images_table, work.table, work.numbers, is_black, has_hidden, work.spatial, work.scratch[band],
             work.runs, work.run_rows, bands.barrier, band, bands.count,

@@ -36,8 +36,9 @@ class PyramidBuilder:
                 shift = 6 if self._scale == 16 else 7
                 is_black |= _HALVE[image.channels](image.pixels, shift, levels[0], begin, end)
             else:
-                factor = 255.0 * self._scale / max(plain[0].full_scale, plain[1].full_scale)
-                is_black |= kernels.halve_floats(image.pixels, factor, levels[0], begin, end)
+                white = 255 * self._scale
+                factor = white / max(plain[0].full_scale, plain[1].full_scale)
+                is_black |= kernels.halve_floats(image.pixels, factor, white, levels[0], begin, end)
         return is_black
 
     def mark_seen(self, work: Workspace, plain: list[Plain], masks: tuple[Any, Any]) -> None:

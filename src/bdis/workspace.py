@@ -1,7 +1,7 @@
 """The arrays for one image size, allocated once and reused for every pair."""
 
 import math
-import sys
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -14,7 +14,6 @@ from .kernels.layout import SHIFTS, Level, LevelSettings, Scratch, addresses, pl
 
 LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
 MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
-_HELD_ONLY_HERE = 3  # references to a block that only the list, the loop and the question itself refer to
 BYTES_PER_PIXEL = 17  # what a workspace takes for one thread, about
 MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
 MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
@@ -56,8 +55,6 @@ class LevelPlan:
     """One pyramid level: its arrays and settings."""
 
     number: int  # n: a pixel is 2^n x 2^n image pixels
-    height: int
-    width: int
     arrays: Level
     settings: LevelSettings
 
@@ -76,8 +73,8 @@ class Workspace:
     images : left and right; each a list of int16 levels from 1 to the coarsest
     finest, enlarged : disparity and probability with their width: of the finest level, and on the way to the image
     seen, seen_levels : left and right; uint8 masks of the image, and of the levels from 1 on
-    table, numbers : the arrays and settings of all levels as `kernels.solve_levels` takes them
-    images_table : the images of all levels as `kernels.finish_pyramid` takes them
+    table, numbers : the arrays and settings of all levels as `kernels.solve` takes them
+    images_table : the images of all levels, likewise
     """
 
     def __init__(self, height: int, width: int, settings: Settings):
@@ -122,7 +119,7 @@ class Workspace:
         self.seen_levels = [[arena.zeros((h, row_stride(w)), np.uint8) for h, w in sizes] for _ in range(2)]
         # A large result is written past the caches; that needs rows that start on a cache line.
         self.streaming = height * width >= LARGE_PIXELS and width % (2 * Arena.LINE // 4) == 0
-        self._results: list[Image] = []
+        self._results: list[tuple[Image, weakref.ref[Image]]] = []
         self.note_addresses()
 
     def result_arrays(self) -> Image:
@@ -134,18 +131,15 @@ class Workspace:
         """
         if self.height * self.width < LARGE_PIXELS:
             return np.empty((2, self.height, self.width), np.float32)
-        for block in self._results:
-            if sys.getrefcount(block) == _HELD_ONLY_HERE:
-                return self._result_in(block)
-        block = np.empty(8 * self.height * self.width + Arena.LINE, np.uint8)
-        if len(self._results) < MAX_HELD_RESULTS:
-            self._results.append(block)
-        return self._result_in(block)
-
-    def _result_in(self, block: Image) -> Image:
-        """A view of ``block`` from its first cache line on; NumPy lets every view of it refer to the block itself."""
-        size = 8 * self.height * self.width
-        return block[-block.ctypes.data % Arena.LINE :][:size].view(np.float32).reshape(2, self.height, self.width)
+        block = next((block for block, lease in self._results if lease() is None), None)
+        if block is None:
+            block = np.empty(8 * self.height * self.width + Arena.LINE, np.uint8)
+        # Every view of the result refers to the lease, so the lease lives as long as anybody can see the memory.
+        part = block[-block.ctypes.data % Arena.LINE :][: 8 * self.height * self.width]
+        lease = np.frombuffer(part.data, np.float32)
+        others = [(held, other) for held, other in self._results if held is not block]
+        self._results = [(block, weakref.ref(lease)), *others][:MAX_HELD_RESULTS]
+        return lease.reshape(2, self.height, self.width)
 
     def note_addresses(self) -> None:
         """Write down where the arrays of all levels are, for kernels that work on several."""
@@ -213,8 +207,6 @@ def _plan(
 ) -> LevelPlan:
     return LevelPlan(
         number=number,
-        height=len(left),
-        width=width,
         arrays=_level_arrays(left, right, width, settings, arena),
         settings=_level_settings(number, width, coarsest, weight, settings),
     )

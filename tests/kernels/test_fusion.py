@@ -107,9 +107,9 @@ def test_spatial_mixture(changes, min_support):
         for i, y in enumerate(arrays.rows[0])
         for j, x in enumerate(arrays.cols[0, :-16])
     ]
-    disparity, probability = naive.fuse(patches, (level.height, level.width), matcher.settings, 0.3)
-    np.testing.assert_allclose(arrays.disparity[:, : level.width], disparity, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(arrays.probability[:, : level.width], probability, rtol=1e-5, atol=1e-6)
+    disparity, probability = naive.fuse(patches, (len(arrays.disparity), level.settings.width), matcher.settings, 0.3)
+    np.testing.assert_allclose(arrays.disparity[:, : level.settings.width], disparity, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(arrays.probability[:, : level.settings.width], probability, rtol=1e-5, atol=1e-6)
 
 
 def test_every_pixel_is_covered_by_a_patch():
@@ -117,7 +117,7 @@ def test_every_pixel_is_covered_by_a_patch():
     for height, width in ((32, 32), (97, 131), (48, 75)):
         for level in Workspace(height, width, bdis.PRESETS["paper"]).levels:
             assert (level.arrays.covering[:, 1] > level.arrays.covering[:, 0]).all()
-            assert (level.arrays.full_weight[0, : level.width] > 0).all()
+            assert (level.arrays.full_weight[0, : level.settings.width] > 0).all()
 
 
 def test_hide_unseen():

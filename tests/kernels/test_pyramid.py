@@ -60,11 +60,11 @@ def test_first_halving_of_floats(size):
     image = np.random.default_rng(1).random(size, dtype=np.float32) + np.float32(0.01)
     reference = np.floor(naive.four_parents(image).astype(float).sum(0) * 1000 / 4 + 0.5)
     out = padded(*reference.shape)
-    assert not kernels.halve_floats(image, 1000.0, out, 0, len(out))
+    assert not kernels.halve_floats(image, 1000.0, 4080, out, 0, len(out))
     assert np.abs(out[:, PAD : PAD + reference.shape[1]] - reference).max() <= 1  # a tie may round either way
     assert_border_repeats(out, reference.shape[1])
     image[-1, -1] = 0
-    assert kernels.halve_floats(image, 1000.0, out, 0, len(out))
+    assert kernels.halve_floats(image, 1000.0, 4080, out, 0, len(out))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

@@ -66,19 +66,20 @@ def _let_others_run(typing_context):
 
 @inner
 def meet(barrier, count):
-    """Wait until ``count`` threads are here, or the meeting is abandoned because one of them failed."""
+    """Wait until ``count`` threads are here; False if one of them failed and will not come."""
     if count == 1:
-        return
+        return True
     this_round = _read(barrier, ROUND)
     if _add(barrier, ARRIVED, 1) == count - 1:
         _write(barrier, ARRIVED, 0)
         _write(barrier, ROUND, this_round + 1)
-        return
+        return True
     looks = 0
     while _read(barrier, ROUND) == this_round and _read(barrier, ABANDONED) == 0:
         looks += 1
         if looks > _PATIENCE:
             _let_others_run()
+    return _read(barrier, ABANDONED) == 0
 
 
 @inner

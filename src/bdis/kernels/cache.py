@@ -11,6 +11,7 @@ import logging
 import os
 import pickle
 import platform
+import shutil
 import sys
 import tempfile
 import threading
@@ -25,7 +26,6 @@ from numba.core.serialize import dumps
 
 log = logging.getLogger("bdis")
 
-_KERNELS: list["Kernel"] = []
 _COMPILE = threading.RLock()  # Numba's compiler is not safe to enter twice
 
 
@@ -67,6 +67,7 @@ def _writable(folder: Path) -> bool:
     """Try a real write: permission bits do not tell about read-only mounts or root."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)  # "still in use", see _forget_old
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:
@@ -83,6 +84,13 @@ def cache_folder() -> Path | None:
         if _writable(folder):
             return folder
     return None
+
+
+def _forget_old(folder: Path) -> None:
+    """Remove what other versions left behind and nobody has used for a month."""
+    for other in folder.parent.iterdir():
+        if other != folder and len(other.name) == len(folder.name) and other.stat().st_mtime < time.time() - 30 * 86400:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 class _CheckedCache(_Cache):
@@ -112,10 +120,11 @@ class _CheckedCache(_Cache):
             return None
 
     def save_overload(self, sig, data):
-        payload = dumps(data._reduce())
         path = self._file(data.codegen)
         part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
         try:
+            _forget_old(self._folder)
+            payload = dumps(data._reduce())
             part.write_bytes(_digest(payload) + payload)
             os.replace(part, path)
         except OSError as error:
@@ -145,7 +154,6 @@ class Kernel:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.py_func, self._signature = function, signature
         self._entry = None
-        _KERNELS.append(self)
 
     def __call__(self, *args):
         return (self._entry or self.ready())(*args)

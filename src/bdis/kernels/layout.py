@@ -15,6 +15,10 @@ PAD = 16  # columns left of the image; the shift table reaches 7 px to the left 
 SHIFTS = 16  # integer shifts in a patch's table: 7 below its start, 8 above
 BELOW_START = 7
 
+# Rows of Scratch.tables, 16 shifts for each of sixteen patches: B with its slope to the next shift, D with
+# D[s+1] - D[s] - V[s], and V (see search.py).
+STEP, SSD, BEND = range(3)
+
 
 def row_stride(width: int) -> int:
     """Columns to allocate for an image row of ``width`` pixels, padding included.

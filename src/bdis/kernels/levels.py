@@ -105,27 +105,32 @@ def finish_pyramid(images, table, barrier, band, bands):
             out = _shorts(images, k + 1, side)
             begin, end = share(out.shape[0], band, bands)
             halve_shorts(_shorts(images, k, side), images[k, 6], out, begin, end)
-        meet(barrier, bands)
+        if not meet(barrier, bands):
+            return False
     for k in range(table.shape[0]):
         level = level_at(table, k)
         begin, end = share(level.left.shape[0], band, bands)
         gradient(level.left, level.gradient, begin, end)
+    return meet(barrier, bands)
 
 
 @inner
 def filter_level(level, settings, runs, rows, barrier, band, bands):
     """Remove small segments [III-F]: each band finds the runs of its rows, band 0 joins the bands, each cleans up."""
     if settings.min_segment <= 1:
-        return
+        return True
     begin, end = share(level.disparity.shape[0], band, bands)
     find_runs(level.disparity, settings.width, SEGMENT_TOLERANCE_PX, runs, rows, begin, end)
-    meet(barrier, bands)
+    if not meet(barrier, bands):
+        return False
     if band == 0:
         for other in range(1, bands):
             seam, _end = share(level.disparity.shape[0], other, bands)
             join_rows(level.disparity, seam, SEGMENT_TOLERANCE_PX, runs, rows)
-    meet(barrier, bands)
+    if not meet(barrier, bands):
+        return False
     remove_small_runs(level.disparity, level.probability, settings.min_segment, runs, rows, begin, end)
+    return meet(barrier, bands)
 
 
 @kernel(boolean(ADDRESSES, ADDRESSES, NUMBERS, boolean, boolean, FLOATS, SCRATCH, INTS, INTS, ADDRESSES, int64, int64))
@@ -133,23 +138,24 @@ def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, 
     """From level 1 of both images to the fused finest level: band ``band`` of ``bands``, each called in its own thread.
 
     Returns True, and solves nothing, if a band saw a black pixel (``is_black``) and ``has_hidden`` is not set: then the
-    unseen pixels must be marked first.
+    unseen pixels must be marked first.  When a band has failed the others return at their next meeting.
     """
     if is_black:
         raise_flag(barrier)
-    meet(barrier, bands)
+    if not meet(barrier, bands):
+        return False
     if flag_is_up(barrier) and not has_hidden:
         return True
-    finish_pyramid(images, table, barrier, band, bands)
-    meet(barrier, bands)
+    if not finish_pyramid(images, table, barrier, band, bands):
+        return False
     for k in range(table.shape[0]):
         level, parent, settings = level_at(table, k), level_at(table, max(k - 1, 0)), settings_at(numbers, k)
         begin, end = share(level.rows.shape[1], band, bands)
         search_rows(level, parent, k == 0, has_hidden, settings, weights, scratch, begin, end)
-        meet(barrier, bands)
+        if not meet(barrier, bands):
+            return False
         begin, end = share(level.disparity.shape[0], band, bands)
         fuse_level_rows(level, settings, begin, end)
-        meet(barrier, bands)
-        filter_level(level, settings, runs, run_rows, barrier, band, bands)
-        meet(barrier, bands)
+        if not meet(barrier, bands) or not filter_level(level, settings, runs, run_rows, barrier, band, bands):
+            return False
     return False

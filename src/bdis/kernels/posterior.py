@@ -3,10 +3,8 @@
 from numba import float32, int32, uint64
 
 from .cache import inner
-from .simd import as_float_bits, floor, gather, gather_pairs, lane_numbers, larger, splat, to_float, to_int
-
-SHIFTS = 16
-SSD, BEND = 1, 2  # rows of the tables, see search.py
+from .layout import BEND, SHIFTS, SSD
+from .simd import as_float_bits, floor, gather, gather_pairs, lane_numbers, larger, smaller, splat, to_float, to_int
 
 _LOG2_E = float32(1.4426950408889634)
 # exp2 on [0, 1): the polynomial of degree 5 with the smallest relative error (8e-8) that is exact at 0
@@ -62,8 +60,10 @@ def window_posterior(ssd, settings):
     variance = larger(centre * splat(float32(1) / count), splat(float32(settings.min_variance)))
     if settings.fixed_variance > 0:
         variance = splat(float32(settings.fixed_variance))
-    scale = splat(float32(-0.5) / count) / variance
-    p = exp(centre * scale)
-    others = exp(far_left * scale) + exp(left * scale) + exp(right * scale) + exp(far_right * scale)
+    scale = splat(float32(0.5) / count) / variance
     is_minimum = (far_left > centre) & (left > centre) & (right > centre) & (far_right > centre)
-    return p / (p + others), is_minimum
+    # Relative to the centre nothing underflows.  Where the centre is no minimum the value is not used.
+    zero, one = splat(float32(0)), splat(float32(1))
+    others = exp(smaller((centre - far_left) * scale, zero)) + exp(smaller((centre - left) * scale, zero))
+    others = others + exp(smaller((centre - right) * scale, zero)) + exp(smaller((centre - far_right) * scale, zero))
+    return one / (one + others), is_minimum

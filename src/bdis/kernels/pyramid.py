@@ -80,9 +80,11 @@ halve_rgb = _halve_bytes(3, "halve_rgb")
 halve_rgba = _halve_bytes(4, "halve_rgba")
 
 
-@kernel(boolean(IMAGE_FLOATS, float64, SHORTS, int64, int64))
-def halve_floats(image, factor, out, begin, end):
-    """First halving of a float image (h, w): 2x2 mean x ``factor``, rounded.  True if a pixel is exactly 0."""
+@kernel(boolean(IMAGE_FLOATS, float64, int64, SHORTS, int64, int64))
+def halve_floats(image, factor, white, out, begin, end):
+    """First halving of a float image (h, w): 2x2 mean x ``factor``, rounded, at most ``white``.  True if a pixel is
+    0.
+    """
     height, width = image.shape
     black = False
     for y in range(begin, end):
@@ -91,7 +93,7 @@ def halve_floats(image, factor, out, begin, end):
             last = min(2 * x + 1, width - 1)
             a, b, c, d = image[2 * y, 2 * x], image[2 * y, last], image[bottom, 2 * x], image[bottom, last]
             black |= (a == 0) | (b == 0) | (c == 0) | (d == 0)
-            out[y, PAD + x] = int64((a + b + c + d) * factor / 4 + 0.5)
+            out[y, PAD + x] = min(int64((a + b + c + d) * factor / 4 + 0.5), white)
         _repeat_border(out, y, (width + 1) // 2)
     return black
 

@@ -21,7 +21,7 @@ from numba import float32, int32, int64, uint64
 
 from .cache import inner
 from .fusion import spread_row
-from .layout import BELOW_START, PAD, SHIFTS
+from .layout import BELOW_START, BEND, PAD, SHIFTS, SSD, STEP
 from .masked import CENTRE, FAR_LEFT, FAR_RIGHT, JUDGED, NEAR_LEFT, NEAR_RIGHT, PLACE, search_masked
 from .posterior import window_posterior, window_samples
 from .simd import (
@@ -58,9 +58,6 @@ SUM_T, SUM_TT, SUM_GG, SUM_R, SUM_RR, SUM_DD, HIDDEN_LEFT, HIDDEN_RIGHT, COLUMN_
 # Rows of scratch.whole and scratch.real: one number for each of the current sixteen patches.
 COL, FIRST, MEAN, T_SUM, G_SUM = range(5)
 T_CENTRED, T_ENERGY, GT, GAIN, START, LOWEST, HIGHEST, DISPARITY, PROBABILITY = range(9)
-# Rows of scratch.tables, 16 shifts for each of the current sixteen patches: B with its slope to the next shift, D with
-# D[s+1] - D[s] - V[s], and V.
-STEP, SSD, BEND = range(3)
 
 
 @inner
