@@ -238,7 +238,7 @@ def run_case(seed: int) -> None:
         bdis.images.np = bdis.workspace.np = np
         assert result.disparity.shape == result.probability.shape == (height, width)
         assert ((result.probability >= 0) & (result.probability <= 1)).all()
-        assert arena.holds(result.disparity.base), "results are no longer allocated where this test can guard them"
+        assert arena.holds(result.disparity), "results are no longer allocated where this test can guard them"
         assert arena.holds(matcher._workspace.levels[0].arrays.left), "the matcher no longer uses the guarded workspace"
         assert arena.is_intact(), "a kernel wrote beside an array"
         fresh = bdis.matcher.StereoMatcher(preset, **{**settings, "threads": 1}).match(*pair, **masks)

@@ -25,9 +25,9 @@ class Bands:
 
     def run(self, work: Callable[[int], bool]) -> bool:
         """Call ``work(band)`` for every band; True if any call returned True."""
-        self.barrier.fill(0)
         if self.count == 1:
             return work(0)
+        self.barrier.fill(0)
         others: list[Future[bool]] = []
         try:
             pool = self._threads()

@@ -122,15 +122,16 @@ class Workspace:
         self._results: list[tuple[Image, weakref.ref[Image]]] = []
         self.note_addresses()
 
-    def result_arrays(self) -> Image:
-        """Room for a result, float32 (2, height, width), not in use by anybody.
+    def result_arrays(self) -> tuple[Image, Image]:
+        """Room for disparity and probability, float32 (height, width), not in use by anybody.
 
         A large array would be new memory every time, in pages that the system first has to clear, which takes longer
         than filling them.  So large memory is used again once nobody refers to the arrays that were returned in it,
         nor to any view of them.  Small arrays come from memory that was freed last and is still in the caches.
         """
+        shape = self.height, self.width
         if self.height * self.width < LARGE_PIXELS:
-            return np.empty((2, self.height, self.width), np.float32)
+            return np.empty(shape, np.float32), np.empty(shape, np.float32)
         block = next((block for block, lease in self._results if lease() is None), None)
         if block is None:
             block = np.empty(8 * self.height * self.width + Arena.LINE, np.uint8)
@@ -139,7 +140,8 @@ class Workspace:
         lease = np.frombuffer(part.data, np.float32)
         others = [(held, other) for held, other in self._results if held is not block]
         self._results = [(block, weakref.ref(lease)), *others][:MAX_HELD_RESULTS]
-        return lease.reshape(2, self.height, self.width)
+        disparity, probability = lease.reshape(2, *shape)
+        return disparity, probability
 
     def note_addresses(self) -> None:
         """Write down where the arrays of all levels are, for kernels that work on several."""

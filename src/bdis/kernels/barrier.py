@@ -89,6 +89,12 @@ def raise_flag(barrier):
 
 
 @inner
+def lower_flag(barrier):
+    """For a thread that is alone; several start with a fresh barrier."""
+    _write(barrier, FLAG, 0)
+
+
+@inner
 def flag_is_up(barrier):
     """Has any thread raised the flag?"""
     return _read(barrier, FLAG) != 0

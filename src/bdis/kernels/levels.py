@@ -12,7 +12,7 @@ from numba import boolean, carray, float32, int16, int32, int64, uint8
 from numba.core import types
 from numba.extending import intrinsic
 
-from .barrier import flag_is_up, meet, raise_flag
+from .barrier import flag_is_up, lower_flag, meet, raise_flag
 from .cache import inner, kernel
 from .filters import find_runs, join_rows, remove_small_runs
 from .fusion import fuse_rows, fuse_rows_by_residual
@@ -140,6 +140,8 @@ def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, 
     Returns True, and solves nothing, if a band saw a black pixel (``is_black``) and ``has_hidden`` is not set: then the
     unseen pixels must be marked first.  When a band has failed the others return at their next meeting.
     """
+    if bands == 1:
+        lower_flag(barrier)
     if is_black:
         raise_flag(barrier)
     if not meet(barrier, bands):
