@@ -82,9 +82,16 @@ def add_neighbours(a, b, size):
 
 
 @inner
+def add_columns(sums, first, last, col, size):
+    """Turn column sums into patch sums in the sixteen columns before ``col``, in rows ``first`` to ``last - 1``."""
+    before = col - uint64(LANES)
+    for k in range(uint64(first), uint64(last)):
+        store(sums, k, before, add_neighbours(load(sums, k, before), load(sums, k, col), size))
+
+
+@inner
 def box_sums(level, top, size, sums):
     """Fill ``sums`` for patches whose first row is ``top``: one pass down the rows, sixteen columns at a time."""
-    old_t = old_tt = old_gg = old_r = old_rr = old_dd = splat(int32(0))
     one, ones = uint64(1), splat(int32(0x00010001))
     for col in range(uint64(0), uint64(level.left.shape[1] - LANES), uint64(LANES)):
         t_1 = t_2 = g_2 = tt = r_1 = r_2 = d_2 = splat(int32(0))
@@ -97,32 +104,29 @@ def box_sums(level, top, size, sums):
             r_1, r_2, d_2 = dot_halves(r_1, r, ones), dot_halves(r_2, r, r), dot_halves(d_2, d, d)
         store(sums, uint64(COLUMN_T), col, t_1)
         store(sums, uint64(COLUMN_TT), col, tt)
+        store(sums, uint64(SUM_T), col, t_1)
+        store(sums, uint64(SUM_TT), col, t_2)
+        store(sums, uint64(SUM_GG), col, g_2)
+        store(sums, uint64(SUM_R), col, r_1)
+        store(sums, uint64(SUM_RR), col, r_2)
+        store(sums, uint64(SUM_DD), col, d_2)
         if col > uint64(0):
-            before = col - uint64(LANES)
-            store(sums, uint64(SUM_T), before, add_neighbours(old_t, t_1, size))
-            store(sums, uint64(SUM_TT), before, add_neighbours(old_tt, t_2, size))
-            store(sums, uint64(SUM_GG), before, add_neighbours(old_gg, g_2, size))
-            store(sums, uint64(SUM_R), before, add_neighbours(old_r, r_1, size))
-            store(sums, uint64(SUM_RR), before, add_neighbours(old_rr, r_2, size))
-            store(sums, uint64(SUM_DD), before, add_neighbours(old_dd, d_2, size))
-        old_t, old_tt, old_gg, old_r, old_rr, old_dd = t_1, t_2, g_2, r_1, r_2, d_2
+            add_columns(sums, SUM_T, HIDDEN_LEFT, col, size)
 
 
 @inner
 def hidden_sums(level, top, size, sums):
     """Unusable pixels of either image under patches whose first row is ``top``."""
-    old_left = old_right = splat(int32(0))
     one = splat(int32(1))
     for col in range(uint64(0), uint64(level.left.shape[1] - LANES), uint64(LANES)):
         left = right = splat(int32(0))
         for row in range(uint64(top), uint64(top + size)):
             left += one - load(level.usable_left, row, col)
             right += one - load(level.usable_right, row, col)
+        store(sums, uint64(HIDDEN_LEFT), col, left)
+        store(sums, uint64(HIDDEN_RIGHT), col, right)
         if col > uint64(0):
-            before = col - uint64(LANES)
-            store(sums, uint64(HIDDEN_LEFT), before, add_neighbours(old_left, left, size))
-            store(sums, uint64(HIDDEN_RIGHT), before, add_neighbours(old_right, right, size))
-        old_left, old_right = left, right
+            add_columns(sums, HIDDEN_LEFT, COLUMN_T, col, size)
 
 
 @inner
