@@ -13,7 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .barrier import flag_is_up, lower_flag, meet, raise_flag
-from .cache import inner, kernel
+from .cache import inner, inner_returning_arrays, kernel
 from .filters import find_runs, join_rows, remove_small_runs
 from .fusion import fuse_rows, fuse_rows_by_residual
 from .layout import ADDRESSES, FLOATS, INTS, NUMBERS, SCRATCH, Level, LevelSettings
@@ -35,27 +35,27 @@ def _pointer(typing_context, address, dtype):
     return types.CPointer(dtype.dtype)(types.int64, dtype), generate
 
 
-@inner
+@inner_returning_arrays
 def _shorts(table, k, field):
     return carray(_pointer(table[k, 3 * field], int16), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
 
 
-@inner
+@inner_returning_arrays
 def _bytes(table, k, field):
     return carray(_pointer(table[k, 3 * field], uint8), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
 
 
-@inner
+@inner_returning_arrays
 def _ints(table, k, field):
     return carray(_pointer(table[k, 3 * field], int32), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
 
 
-@inner
+@inner_returning_arrays
 def _floats(table, k, field):
     return carray(_pointer(table[k, 3 * field], float32), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
 
 
-@inner
+@inner_returning_arrays
 def level_at(table, k):
     """Level ``k`` of a table made by ``layout.addresses``; the fields in the order of ``Level``."""
     return Level(
@@ -94,7 +94,7 @@ def share(rows, band, bands):
     return rows * band // bands, rows * (band + 1) // bands
 
 
-@inner
+@inner_returning_arrays
 def finish_pyramid(images, table, barrier, band, bands):
     """Halve level 1 of both images down to the coarsest, and take the left image's gradients.
 
