@@ -23,7 +23,7 @@ def main() -> None:
     print("rendering a 640x480 pair ...", flush=True)
     pair = render_tissue(480, 640, seed=7)
 
-    print("first match (compiles the kernels once per machine, about 10 s) ...", flush=True)
+    print("first match (compiles the kernels once per machine, about 20 s) ...", flush=True)
     matcher = bdis.StereoMatcher()
     begin = time.perf_counter()
     result = matcher.match(pair.left, pair.right)
