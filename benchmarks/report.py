@@ -149,8 +149,8 @@ ELAS: 0.378 / 0.080 / 142.7 and 0.154 / 0.084 / 83.3.
 
 LOSSES = """## What we lose
 
-- Two threads are worth 1.3 to 1.8 times one: the match is over before the second core has warmed up, and from one
-  megapixel on both wait for the same memory.
+- Two threads are worth 1.1 to 1.8 times one, differently from run to run: the match is over before the second core has
+  warmed up, and from one megapixel on both wait for the same memory.
 - SGBM sees one pixel where we see a patch: at depth edges (instruments in front of tissue) a patch mixes both sides.
 - The pyramid decides early: what the coarsest level gets wrong or leaves out, no finer level looks for again.
 - `dis` fills every pixel and is wrong where there is nothing to see; it is the paper's baseline, not for use.
