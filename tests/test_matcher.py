@@ -75,17 +75,22 @@ def test_too_small_for_a_patch_says_so():
         bdis.StereoMatcher("fast", patch_size=16, finest_level=3).match(image, image)
 
 
-def test_nothing_is_allocated_after_the_first_frame_but_the_result():
-    left, right, _ = warped_pair(240, 320, seed=3)
-    matcher = bdis.StereoMatcher("fast")
-    matcher.match(left, right)
+def traced_match(matcher, left, right):
+    """The result, and the most bytes allocated at once on the way."""
     gc.collect()
     tracemalloc.start()
     try:
         result = matcher.match(left, right)
-        _, peak = tracemalloc.get_traced_memory()
+        return result, tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def test_nothing_is_allocated_after_the_first_frame_but_the_result():
+    left, right, _ = warped_pair(240, 320, seed=3)
+    matcher = bdis.StereoMatcher("fast")
+    matcher.match(left, right)
+    result, peak = traced_match(matcher, left, right)
     returned = result.disparity.nbytes + result.probability.nbytes
     assert peak < returned + 40_000  # Python's own frames, tuples and futures
 
@@ -97,13 +102,7 @@ def test_workspace_is_under_60_bytes_a_pixel(kind):
                    for image in (left, right))  # fmt: skip
     matcher = bdis.StereoMatcher("balanced")
     matcher.match(left[:64, :64], right[:64, :64])
-    gc.collect()
-    tracemalloc.start()
-    try:
-        result = matcher.match(left, right)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    result, peak = traced_match(matcher, left, right)
     extra = peak - result.disparity.nbytes - result.probability.nbytes
     assert extra < 60 * left.size
 

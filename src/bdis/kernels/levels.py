@@ -36,34 +36,21 @@ def _pointer(typing_context, address, dtype):
 
 
 @inner_returning_arrays
-def _shorts(table, k, field):
-    return carray(_pointer(table[k, 3 * field], int16), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
-
-
-@inner_returning_arrays
-def _bytes(table, k, field):
-    return carray(_pointer(table[k, 3 * field], uint8), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
-
-
-@inner_returning_arrays
-def _ints(table, k, field):
-    return carray(_pointer(table[k, 3 * field], int32), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
-
-
-@inner_returning_arrays
-def _floats(table, k, field):
-    return carray(_pointer(table[k, 3 * field], float32), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
+def _view(table, k, field, dtype):
+    """The array noted in row ``k`` as number ``field``."""
+    return carray(_pointer(table[k, 3 * field], dtype), (table[k, 3 * field + 1], table[k, 3 * field + 2]))
 
 
 @inner_returning_arrays
 def level_at(table, k):
     """Level ``k`` of a table made by ``layout.addresses``; the fields in the order of ``Level``."""
     return Level(
-        _shorts(table, k, 0), _shorts(table, k, 1), _shorts(table, k, 2),
-        _bytes(table, k, 3), _bytes(table, k, 4),
-        _ints(table, k, 5), _ints(table, k, 6),
-        _floats(table, k, 7), _floats(table, k, 8), _floats(table, k, 9), _floats(table, k, 10), _floats(table, k, 11),
-        _floats(table, k, 12), _ints(table, k, 13), _floats(table, k, 14),
+        _view(table, k, 0, int16), _view(table, k, 1, int16), _view(table, k, 2, int16),
+        _view(table, k, 3, uint8), _view(table, k, 4, uint8),
+        _view(table, k, 5, int32), _view(table, k, 6, int32),
+        _view(table, k, 7, float32), _view(table, k, 8, float32), _view(table, k, 9, float32),
+        _view(table, k, 10, float32), _view(table, k, 11, float32),
+        _view(table, k, 12, float32), _view(table, k, 13, int32), _view(table, k, 14, float32),
     )  # fmt: skip
 
 
@@ -102,9 +89,9 @@ def finish_pyramid(images, table, barrier, band, bands):
     """
     for k in range(images.shape[0] - 1):
         for side in range(2):
-            out = _shorts(images, k + 1, side)
+            out = _view(images, k + 1, side, int16)
             begin, end = share(out.shape[0], band, bands)
-            halve_shorts(_shorts(images, k, side), images[k, 6], out, begin, end)
+            halve_shorts(_view(images, k, side, int16), images[k, 6], out, begin, end)
         if not meet(barrier, bands):
             return False
     for k in range(table.shape[0]):
