@@ -14,10 +14,13 @@ class Settings:
     """Everything that can be set; the defaults are preset ``balanced``."""
 
     # Patches and pyramid
-    patch_size: int = 10  # px of a level, even, 4 to 16
+    patch_size: int = 8  # px of a level, even, 4 to 16
     overlap: float = 0.60  # share of a patch covered by its neighbour, 0 to 0.95; stride = floor(size * (1 - overlap))
     finest_level: int = 1  # last level searched, 1 to 4: a pixel of level n is 2^n x 2^n image pixels
     coarsest_level: int | None = None  # first level searched, up to 10; None: as coarse as the image allows
+
+    # Where the search starts
+    start: Literal["global", "zero"] = "global"  # all disparities tried on a coarse level, or 0 as in the paper
 
     # Search [III-A]
     max_iterations: int = 8  # LK steps at most, 1 to 100
@@ -32,7 +35,16 @@ class Settings:
     sigma_r: float | None = None  # grey levels, fixed sigma_r of Eq. 6; None: dynamic
     sigma_spatial: float | None = 4.0  # px of a level, sigma_s of Eq. 9; None: no spatial mixture
     propagate: bool = True  # add the coarser levels' probability [III-D]
-    level_weights: Literal["1/n", "2^n", "equal"] = "1/n"  # Gamma of Eq. 12
+    level_weights: Literal["1/n", "2^n", "equal"] = "2^n"  # Gamma of Eq. 12
+
+    # The surface through the disparities of the finest level (beyond the paper)
+    smoothing: float = 60.0  # how strongly neighbours are bound, 0 (no surface) to 1000
+    smoothing_edge: float = 8.0  # grey levels between neighbours that weaken their bond to 1/e, 0.1 to 1000
+    smoothing_rounds: int = 1  # rounds in which outliers lose their weight, 0 to 10
+    outlier_distance: float = 1.5  # px of a level from the surface where a disparity keeps a quarter of its weight
+    slanted: bool = True  # search the finest level again, with patches that lie on the surface
+    dense: bool = False  # every pixel gets a disparity, filled from its surroundings
+    variance: Literal[False, True, "paper"] = False  # True: calibrated; "paper": Eq. 16-19
 
     # What is thrown away [III-F]
     min_valid: float = 0.25  # share of a patch's pixels that both cameras saw, 0 to 1
@@ -71,6 +83,10 @@ class Settings:
             self.sigma_spatial is None or 0.1 <= self.sigma_spatial <= 1000,
             self, "sigma_spatial", "None or from 0.1 to 1000 px",
         )  # fmt: skip
+        _check(0 <= self.smoothing <= 1000, self, "smoothing", "from 0 to 1000")
+        _check(0.1 <= self.smoothing_edge <= 1000, self, "smoothing_edge", "from 0.1 to 1000 grey levels")
+        _check(0 <= self.smoothing_rounds <= 10, self, "smoothing_rounds", "from 0 to 10")
+        _check(0.01 <= self.outlier_distance <= 100, self, "outlier_distance", "from 0.01 to 100 px")
         for name in ("min_valid", "min_support", "min_probability"):
             _check(0 <= getattr(self, name) <= 1, self, name, "from 0 to 1")
         _check(1 <= self.threads <= 256, self, "threads", "from 1 to 256")
@@ -131,8 +147,9 @@ def _check_types(settings: Settings) -> None:
         object.__setattr__(settings, field.name, value)
 
 
+_PLAIN: dict[str, Any] = {"start": "zero", "smoothing": 0.0, "slanted": False, "level_weights": "1/n"}
 _PAPER: dict[str, Any] = {
-    "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
+    **_PLAIN, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
     "window_step": 0.5, "min_valid": 0.75, "min_probability": 0.15,
 }  # fmt: skip
 
@@ -140,7 +157,7 @@ PRESETS: dict[str, Settings] = {
     # The default: a smaller error than `fast` for a little more time.
     "balanced": Settings(),
     # Smaller patches, and a search that is content with a 25th of a pixel.
-    "fast": Settings(patch_size=8, overlap=0.40, max_iterations=5, stop_step=0.04),
+    "fast": Settings(**_PLAIN, overlap=0.40, max_iterations=5, stop_step=0.04),
     # Section IV-A of the paper; min_support is ours, it keeps the probability's scale apart from who voted.
     "paper": Settings(**_PAPER),
     # The preliminary BDIS (2021): fixed sigma_r, no propagation between levels.

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from . import kernels
 from .bands import Bands
-from .config import Settings, settings_for
+from .config import PRESETS, Settings, settings_for
 from .images import Image, check_pair
 from .pyramid import PyramidBuilder
 from .result import StereoResult
-from .workspace import Workspace
+from .workspace import SurfacePlan, Workspace
+
+Place = tuple[Image, int, int]  # barrier, band, number of bands
 
 
 class StereoMatcher:
@@ -87,19 +89,21 @@ class StereoMatcher:
         has_hidden = any(mask is not None for mask in masks)
         if has_hidden:
             self._pyramid.mark_seen(work, plain, masks)
-        disparity, probability = work.result_arrays()
+        results = work.result_arrays(3 if self.settings.variance else 2)
 
         def halve_and_solve(band: int) -> bool:
             is_black = self._pyramid.halve(plain, work, self._bands, band)
-            return self._solve(band, work, is_black, has_hidden, disparity, probability)
+            return self._solve(band, work, is_black, has_hidden, results)
 
         if self._bands.run(halve_and_solve):
             has_hidden = True  # a pixel is black: not seen
             self._pyramid.mark_seen(work, plain, masks)
-            self._bands.run(lambda band: self._solve(band, work, True, True, disparity, probability))
-        if has_hidden:
-            kernels.hide_unseen(work.seen[0], disparity, probability)
-        return StereoResult(disparity, probability)
+            self._bands.run(lambda band: self._solve(band, work, True, True, results))
+        if has_hidden and not self.settings.dense:
+            kernels.hide_unseen(work.seen[0], *results[:2])
+        if self.settings.variance:
+            kernels.hide_unknown(results[0], results[2])
+        return StereoResult(*results)
 
     def compute(self, left: Any, right: Any) -> NDArray[np.int16]:
         """Disparity as ``cv2.StereoMatcher.compute`` gives it.
@@ -126,23 +130,70 @@ class StereoMatcher:
             work = self._workspace = Workspace(height, width, self.settings)
         return work
 
-    def _solve(
-        self, band: int, work: Workspace, is_black: bool, has_hidden: bool, disparity: Image, probability: Image
-    ) -> bool:
+    def _solve(self, band: int, work: Workspace, is_black: bool, has_hidden: bool, results: list[Image]) -> bool:
         """One band of rows from level 1 to the result; True if unseen pixels must be marked first."""
-        bands = self._bands
-        if kernels.solve(
-            work.images_table, work.table, work.numbers, is_black, has_hidden, work.spatial, work.scratch[band],
-            work.runs, work.run_rows, bands.barrier, band, bands.count,
-        ):  # fmt: skip
+        place = self._bands.barrier, band, self._bands.count
+        if kernels.prepare(work.images_table, work.level_table, is_black, has_hidden, *place):
             return True
-        source, width = work.finest
-        for target, target_width in work.enlarged:
-            begin, end = bands.rows(band, len(target[0]))
-            kernels.upsample_rows(*source, width, *target, target_width, False, bands.barrier, bands.count, begin, end)
-            source, width = target, target_width
-        begin, end = bands.rows(band, work.height)
-        kernels.upsample_rows(
-            *source, width, disparity, probability, work.width, work.streaming, bands.barrier, bands.count, begin, end
-        )
+        if work.start:
+            self._try_all(work, has_hidden, place)
+        self._search(work, 1 if work.start else 0, len(work.levels), has_hidden, place)
+        if work.surface:
+            self._fit_surface(work, work.surface, has_hidden, place)
+        self._enlarge(work, work.finest, results[:2], place)
+        if self.settings.variance:
+            (disparity, _), width = work.finest
+            self._enlarge(work, ((disparity, work.variance), width), [results[0], results[2]], place)
         return False
+
+    def _try_all(self, work: Workspace, has_hidden: bool, place: Place) -> None:
+        """Start: all disparities on the coarsest level."""
+        start, level = work.start, work.levels[0]
+        assert start is not None
+        kernels.global_start(
+            level.arrays.left, level.arrays.right, work.seen_levels[0][level.number - 1],
+            work.seen_levels[1][level.number - 1], has_hidden, level.settings.width, start.largest, start.count,
+            start.noise, start.probability, start.wide, start.sums, start.costs, start.path, start.totals,
+            level.arrays.disparity, level.arrays.probability, *place,
+        )  # fmt: skip
+
+    def _search(self, work: Workspace, first: int, last: int, has_hidden: bool, place: Place) -> None:
+        """Search, fuse and filter some levels."""
+        scratch = work.scratch[place[1]]
+        kernels.solve(
+            work.table, work.numbers, first, last, has_hidden, work.spatial, scratch, work.runs, work.run_rows, *place
+        )
+
+    def _fit_surface(self, work: Workspace, surface: SurfacePlan, has_hidden: bool, place: Place) -> None:
+        """A smooth surface through the finest level, searched once more along it, and how sure each pixel is."""
+        settings, level, (barrier, band, bands) = self.settings, work.levels[-1], place
+        width, arrays, found = level.settings.width, surface.arrays, level.arrays.disparity
+        strength = settings.smoothing or PRESETS["balanced"].smoothing
+        sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
+        rounds, tolerance = settings.smoothing_rounds, settings.outlier_distance
+        rows = self._bands.rows(band, len(found))
+        kernels.bind(level.arrays.left, arrays, width, strength, sharpness, *place)
+        kernels.smooth(found, False, arrays, surface.lines[band], width, rounds, tolerance, *place)
+        if settings.slanted:
+            kernels.warp(
+                level.arrays.right, level.arrays.usable_right, has_hidden, arrays, width, surface.warped,
+                surface.usable, surface.density_before, barrier, bands, *rows,
+            )  # fmt: skip
+            self._search(work, len(work.levels), len(work.levels) + 1, has_hidden, place)
+            kernels.smooth(found, True, arrays, surface.lines[band], width, rounds, tolerance, *place)
+        kernels.judge(
+            arrays, surface.density_before, settings.slanted, found, settings.smoothing == 0, width, surface.model,
+            settings.min_probability, settings.dense, 4.0**level.number, found, level.arrays.probability,
+            surface.variance, barrier, bands, *rows,
+        )  # fmt: skip
+
+    def _enlarge(self, work: Workspace, source: Any, results: list[Image], place: Place) -> None:
+        """From the finest level to the size of the image; ``source``: two maps and their width."""
+        barrier, band, bands = place
+        maps, width = source
+        for target, target_width in work.enlarged:
+            rows = self._bands.rows(band, len(target[0]))
+            kernels.upsample_rows(*maps, width, *target, target_width, False, barrier, bands, *rows)
+            maps, width = target, target_width
+        rows = self._bands.rows(band, work.height)
+        kernels.upsample_rows(*maps, width, *results, work.width, work.streaming, barrier, bands, *rows)

@@ -10,12 +10,25 @@ from numpy.typing import DTypeLike
 
 from .config import Settings
 from .images import Image
-from .kernels.layout import SHIFTS, Level, LevelSettings, Scratch, addresses, plain_stride, row_stride
+from .kernels.layout import (
+    LANES,
+    SHIFTS,
+    Level,
+    LevelSettings,
+    Scratch,
+    Surface,
+    addresses,
+    plain_stride,
+    row_stride,
+)
 
 LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
 MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
 BYTES_PER_PIXEL = 17  # what a workspace takes for one thread, about
 MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
+MIN_START_SIDE_PX = 20  # short side of the level where all disparities are tried
+MAX_START_CELLS = 1_000_000  # pixels times disparities there: 8 MB
+START_WINDOW_RADIUS_PX = 2
 MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
 
 _GAMMA: dict[str, Callable[[int], float]] = {
@@ -59,6 +72,34 @@ class LevelPlan:
     settings: LevelSettings
 
 
+@dataclass(frozen=True)
+class StartPlan:
+    """The level where all disparities are tried: `kernels.global_start`."""
+
+    largest: int  # px of the level, label 0
+    count: int  # labels
+    probability: float  # what a start counts for
+    noise: float  # variance of the grey values as stored
+    wide: Image
+    sums: Image
+    costs: Image
+    path: Image
+    totals: Image
+
+
+@dataclass(frozen=True)
+class SurfacePlan:
+    """The surface over the finest level, and the search along it: `kernels.smooth`, `kernels.warp`."""
+
+    arrays: Surface
+    lines: list[Image]  # per thread, float32 (plain stride, 16)
+    density_before: Image  # of the first surface
+    variance: Image  # px^2 of the image
+    warped: Image  # int16, the right image along the first surface
+    usable: Image  # uint8, likewise
+    model: Image  # float32 (1, 7), see kernels/certainty.py
+
+
 class Workspace:
     """Pyramid, patch grids and scratch for pairs of ``height`` x ``width`` pixels.
 
@@ -69,7 +110,9 @@ class Workspace:
 
     Attributes
     ----------
-    levels : coarsest first
+    levels : coarsest first; the first is only a start (``start``) if all disparities are tried there
+    slanted : the finest level once more, with the right image along the surface; or None
+    start, surface : what these steps need, or None
     images : left and right; each a list of int16 levels from 1 to the coarsest
     finest, enlarged : disparity and probability with their width: of the finest level, and on the way to the image
     seen, seen_levels : left and right; uint8 masks of the image, and of the levels from 1 on
@@ -85,6 +128,7 @@ class Workspace:
                 f"{settings.finest_level} needs {settings.patch_size * 2**settings.finest_level} px on each side"
             )
         coarsest = coarsest_level(height, width, settings)
+        tries_all = settings.start == "global"
         arena = Arena(expected_bytes=BYTES_PER_PIXEL * height * width)
         sizes = [_halved(height, width, n) for n in range(1, coarsest + 1)]
         self.widths = [w for _, w in sizes]
@@ -101,15 +145,22 @@ class Workspace:
                 weights[n],
                 settings,
                 arena,
+                searched=n < coarsest or not tries_all,
             )
             for n in range(coarsest, finest - 1, -1)
         ]
+        self.start = _start_plan(self.levels[0], weights[coarsest], settings, arena) if tries_all else None
+        self.surface = _surface_plan(self.levels[-1], settings, arena) if needs_surface(settings) else None
+        self.slanted = (
+            _slanted_plan(self.levels[-1], self.surface, settings) if self.surface and settings.slanted else None
+        )
         self.spatial = arena.zeros((1, 16), np.float32)
         self.spatial[0, : settings.patch_size] = spatial_weights(settings)
         self.scratch = [_scratch(self.widths[finest - 1], arena) for _ in range(settings.threads)]
         finest_height, finest_width = sizes[finest - 1]
         self.runs = arena.zeros((finest_height * (finest_width + 1), 4), np.int32)
         self.run_rows = arena.zeros((finest_height, 2), np.int32)
+        self.variance = self.surface.variance if self.surface else None
         self.finest = (self.levels[-1].arrays.disparity, self.levels[-1].arrays.probability), finest_width
         self.enlarged = [
             ((arena.zeros((h, plain_stride(w)), np.float32), arena.zeros((h, plain_stride(w)), np.float32)), w)
@@ -122,8 +173,8 @@ class Workspace:
         self._results: list[tuple[Image, weakref.ref[Image]]] = []
         self.note_addresses()
 
-    def result_arrays(self) -> tuple[Image, Image]:
-        """Room for disparity and probability, float32 (height, width), not in use by anybody.
+    def result_arrays(self, count: int) -> list[Image]:
+        """Room for ``count`` results, float32 (height, width), not in use by anybody.
 
         A large array would be new memory every time, in pages that the system first has to clear, which takes longer
         than filling them.  So large memory is used again once nobody refers to the arrays that were returned in it,
@@ -131,32 +182,43 @@ class Workspace:
         """
         shape = self.height, self.width
         if self.height * self.width < LARGE_PIXELS:
-            return np.empty(shape, np.float32), np.empty(shape, np.float32)
+            return [np.empty(shape, np.float32) for _ in range(count)]
+        size = 4 * count * self.height * self.width
         block = next((block for block, lease in self._results if lease() is None), None)
         if block is None:
-            block = np.empty(8 * self.height * self.width + Arena.LINE, np.uint8)
+            block = np.empty(size + Arena.LINE, np.uint8)
         # Every view of the result refers to the lease, so the lease lives as long as anybody can see the memory.
-        part = block[-block.ctypes.data % Arena.LINE :][: 8 * self.height * self.width]
+        part = block[-block.ctypes.data % Arena.LINE :][:size]
         lease = np.frombuffer(part.data, np.float32)
         others = [(held, other) for held, other in self._results if held is not block]
         self._results = [(block, weakref.ref(lease)), *others][:MAX_HELD_RESULTS]
-        disparity, probability = lease.reshape(2, *shape)
-        return disparity, probability
+        return list(lease.reshape(count, *shape))
 
     def note_addresses(self) -> None:
         """Write down where the arrays of all levels are, for kernels that work on several."""
         self.images_table = np.array(
             [[*addresses(pair), width] for *pair, width in zip(*self.images, self.widths)], np.int64
         )
-        self.table = np.array([addresses(level.arrays) for level in self.levels], np.int64)
-        self.numbers = np.array([level.settings for level in self.levels], np.float64)
+        plans = [*self.levels, self.slanted] if self.slanted else self.levels
+        self.table = np.array([addresses(level.arrays) for level in plans], np.int64)
+        self.level_table = self.table[: len(self.levels)]
+        self.numbers = np.array([level.settings for level in plans], np.float64)
+
+
+def needs_surface(settings: Settings) -> bool:
+    """Is a surface asked for, or something that is measured by one?"""
+    return settings.smoothing > 0 or settings.dense or settings.variance is True
 
 
 def coarsest_level(height: int, width: int, settings: Settings) -> int:
-    """Coarsest level whose short side still holds a patch and 12 px, no coarser than the settings ask."""
+    """Coarsest level whose short side still holds a patch and 12 px, or 20 px where all disparities are tried, no
+    coarser than the settings ask.
+    """
     wanted = settings.coarsest_level or 10
-    side = max(settings.patch_size, MIN_COARSEST_SIDE_PX)
-    level = settings.finest_level
+    if settings.start == "global":
+        side, level = MIN_START_SIDE_PX, settings.finest_level + 1  # a start is for a finer level
+    else:
+        side, level = max(settings.patch_size, MIN_COARSEST_SIDE_PX), settings.finest_level
     while level < wanted and min(_halved(height, width, level + 1)) >= side:
         level += 1
     return level
@@ -205,27 +267,89 @@ def _scratch(width: int, arena: Arena) -> Scratch:
 
 
 def _plan(
-    number: int, left: Image, right: Image, width: int, coarsest: int, weight: float, settings: Settings, arena: Arena
+    number: int,
+    left: Image,
+    right: Image,
+    width: int,
+    coarsest: int,
+    weight: float,
+    settings: Settings,
+    arena: Arena,
+    *,
+    searched: bool,
 ) -> LevelPlan:
     return LevelPlan(
         number=number,
-        arrays=_level_arrays(left, right, width, settings, arena),
+        arrays=_level_arrays(left, right, width, settings if searched else None, arena),
         settings=_level_settings(number, width, coarsest, weight, settings),
     )
 
 
-def _level_arrays(left: Image, right: Image, width: int, settings: Settings, arena: Arena) -> Level:
-    height, stride, size = len(left), plain_stride(width), settings.patch_size
-    rows, cols, spatial = patch_grid(height, settings), patch_grid(width, settings), spatial_weights(settings)
+def _start_plan(level: LevelPlan, weight: float, settings: Settings, arena: Arena) -> StartPlan:
+    """Which disparities are tried: those where the windows still overlap, as many as fit the memory."""
+    px, width, height = 2**level.number, level.settings.width, len(level.arrays.left)
+    furthest = max(width - 1 - START_WINDOW_RADIUS_PX, 0)
+    largest = furthest if settings.max_disparity is None else math.ceil(settings.max_disparity / px)
+    largest = min(max(largest, -furthest), furthest)
+    smallest = min(max(math.floor(settings.min_disparity / px), -furthest), largest)
+    smallest = max(smallest, largest + 1 - max(MAX_START_CELLS // (height * width), LANES))
+    count = largest - smallest + 1
+    labels = -(-count // LANES) * LANES
+    return StartPlan(
+        largest=largest,
+        count=count,
+        probability=weight / 2,
+        noise=float(settings.intensity_scale**2),
+        wide=arena.zeros((2 * height, width + labels + abs(largest) + LANES), np.float32),
+        sums=arena.zeros((6 * width, labels), np.float32),
+        costs=arena.zeros((height * width, labels + 2 * LANES), np.float32),
+        path=arena.zeros((width + 2, labels + 2 * LANES), np.float32),
+        totals=arena.zeros((height * width, labels + 2 * LANES), np.float32),
+    )
+
+
+def _surface_plan(level: LevelPlan, settings: Settings, arena: Arena) -> SurfacePlan:
+    height, stride = level.arrays.disparity.shape
+    tiles = -(-height // LANES)
+    shapes = [(tiles * stride, LANES)] * 2 + [(tiles * LANES, stride)] * (len(Surface._fields) - 2)
+    return SurfacePlan(
+        arrays=Surface(*(arena.zeros(shape, np.float32) for shape in shapes)),
+        lines=[arena.zeros((stride, LANES), np.float32) for _ in range(settings.threads)],
+        density_before=arena.zeros((height, stride), np.float32),
+        variance=arena.zeros((height, stride), np.float32),
+        warped=arena.zeros(level.arrays.right.shape, np.int16),
+        usable=arena.zeros(level.arrays.right.shape, np.uint8),
+        model=np.array([[1e-4, 1.3, 1.25, 0.27, 1.0, 1.0, 0.5]], np.float32),
+    )
+
+
+def _slanted_plan(level: LevelPlan, surface: SurfacePlan, settings: Settings) -> LevelPlan:
+    """The finest level with the warped right image: disparities there are what is missing on the surface."""
+    reach = settings.search_radius
+    numbers = level.settings._replace(
+        starts_at_zero=True, propagate=False, min_disparity=-reach, max_disparity=reach, level_weight=1.0
+    )
+    arrays = level.arrays._replace(right=surface.warped, usable_right=surface.usable)
+    return LevelPlan(level.number, arrays, numbers)
+
+
+def _level_arrays(left: Image, right: Image, width: int, settings: Settings | None, arena: Arena) -> Level:
+    """Without settings there are no patches."""
+    height, stride = len(left), plain_stride(width)
+    if settings is None:
+        size, rows, cols, spatial = 0, np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.float32)
+    else:
+        size, spatial = settings.patch_size, spatial_weights(settings)
+        rows, cols = patch_grid(height, settings), patch_grid(width, settings)
     pixel_rows = np.arange(height)
     covering = np.stack(
         [np.searchsorted(rows + size, pixel_rows, "right"), np.searchsorted(rows, pixel_rows, "right")], 1
     )
-    row_weights = arena.zeros((height, int((covering[:, 1] - covering[:, 0]).max())), np.float32)
+    row_weights = arena.zeros((height, max(int((covering[:, 1] - covering[:, 0]).max()), 1)), np.float32)
     for y, (first, last) in enumerate(covering):
         row_weights[y, : last - first] = spatial[y - rows[first:last]]
     full_weight = arena.zeros((1, stride), np.float32)
-    for col in cols:
+    for col in cols if size else ():
         full_weight[0, col : col + size] += spatial
     return Level(
         left=left,
@@ -252,6 +376,7 @@ def _level_settings(number: int, width: int, coarsest: int, weight: float, setti
     return LevelSettings(
         width=width,
         patch_size=settings.patch_size,
+        starts_at_zero=number == coarsest,
         max_iterations=settings.max_iterations,
         newton=settings.newton,
         stop=settings.stop_step,
@@ -266,7 +391,8 @@ def _level_settings(number: int, width: int, coarsest: int, weight: float, setti
         propagate=settings.propagate,
         posterior=settings.fusion == "bayes",
         min_support=settings.min_support,
-        min_probability=settings.min_probability if number == settings.finest_level else 0.0,
+        # A surface has its own probability, and its own threshold after that.
+        min_probability=settings.min_probability if number == settings.finest_level and not settings.smoothing else 0.0,
         min_segment=4 ** (coarsest - number) if settings.segment_filter else 0,
         grey=settings.intensity_scale,
     )

@@ -1,8 +1,9 @@
 """Compiled code: arrays and scalars in, arrays out.  Imports nothing else of bdis."""
 
-from .filters import hide_unseen
+from .certainty import judge
+from .filters import hide_unknown, hide_unseen
 from .fusion import upsample_rows
-from .levels import solve
+from .levels import prepare, solve
 from .pyramid import (
     halve_floats,
     halve_grey,
@@ -15,19 +16,29 @@ from .pyramid import (
     mark_seen_rgba,
     usable,
 )
+from .start import global_start
+from .surface import bind, smooth
+from .warp import warp
 
 __all__ = [
+    "bind",
+    "global_start",
     "halve_floats",
     "halve_grey",
     "halve_rgb",
     "halve_rgba",
     "halve_seen",
+    "hide_unknown",
     "hide_unseen",
+    "judge",
     "mark_seen_floats",
     "mark_seen_grey",
     "mark_seen_rgb",
     "mark_seen_rgba",
+    "prepare",
+    "smooth",
     "solve",
     "upsample_rows",
     "usable",
+    "warp",
 ]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.core import types
 
+LANES = 16  # of a vector, see simd.py
 PAD = 16  # columns left of the image; the shift table reaches 7 px to the left of a patch
 SHIFTS = 16  # integer shifts in a patch's table: 7 below its start, 8 above
 BELOW_START = 7
@@ -58,6 +59,7 @@ class LevelSettings(NamedTuple):
 
     width: int  # px
     patch_size: int  # px, even
+    starts_at_zero: bool  # no coarser level to start from
     max_iterations: int
     newton: bool  # divide LK steps by their slope
     stop: float  # px, a smaller step ends the search
@@ -89,6 +91,24 @@ class Scratch(NamedTuple):
     start: np.ndarray  # float32, likewise: where they start, px
 
 
+class Surface(NamedTuple):
+    """A smooth surface over the finest level and what it is made of.  All float32 (h in whole tiles of 16, plain
+    stride), but for bonds and shares along x: (h / 16 * plain stride, 16), sixteen rows abreast.
+    """
+
+    bond_x: np.ndarray  # strength of the bond to the right neighbour
+    share_x: np.ndarray  # 1 / pivot of the recursion along the row
+    bond_y: np.ndarray  # strength of the bond to the neighbour below
+    share_y: np.ndarray  # 1 / pivot of the recursion down the column
+    target: np.ndarray  # px of the level, disparities to follow, NaN = unknown
+    weight: np.ndarray  # 0 to 1, how far a disparity is trusted
+    total: np.ndarray  # what is swept
+    density: np.ndarray  # the weights, swept
+    support: np.ndarray  # where anything was known, swept
+    disparity: np.ndarray  # px of the level, the surface
+    spread: np.ndarray  # px^2 of the level, mean squared distance of the known disparities from the surface
+
+
 FLOATS = types.Array(types.float32, 2, "C")
 SHORTS = types.Array(types.int16, 2, "C")
 INTS = types.Array(types.int32, 2, "C")
@@ -99,6 +119,7 @@ IMAGE_FLOATS = types.Array(types.float32, 2, "A", readonly=True)
 
 
 SCRATCH = types.NamedTuple([INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, FLOATS], Scratch)
+SURFACE = types.NamedUniTuple(FLOATS, len(Surface._fields), Surface)
 ADDRESSES = types.Array(types.int64, 2, "C")
 NUMBERS = types.Array(types.float64, 2, "C")
 

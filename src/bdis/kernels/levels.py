@@ -8,7 +8,7 @@ With several threads each runs the same kernel on its own band of rows, and they
 """
 
 from llvmlite import ir
-from numba import boolean, carray, float32, int16, int32, int64, uint8
+from numba import boolean, carray, float32, int16, int32, int64, uint8, void
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -59,8 +59,8 @@ def settings_at(numbers, k):
     """Settings of level ``k``; the fields in the order of ``LevelSettings``."""
     n = numbers[k]
     return LevelSettings(
-        int64(n[0]), int64(n[1]), int64(n[2]), n[3] != 0, n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12],
-        n[13] != 0, n[14] != 0, n[15], n[16], int64(n[17]), n[18],
+        int64(n[0]), int64(n[1]), n[2] != 0, int64(n[3]), n[4] != 0, n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12],
+        n[13], n[14] != 0, n[15] != 0, n[16], n[17], int64(n[18]), n[19],
     )  # fmt: skip
 
 
@@ -120,12 +120,12 @@ def filter_level(level, settings, runs, rows, barrier, band, bands):
     return meet(barrier, bands)
 
 
-@kernel(boolean(ADDRESSES, ADDRESSES, NUMBERS, boolean, boolean, FLOATS, SCRATCH, INTS, INTS, ADDRESSES, int64, int64))
-def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, run_rows, barrier, band, bands):
-    """From level 1 of both images to the fused finest level: band ``band`` of ``bands``, each called in its own thread.
+@kernel(boolean(ADDRESSES, ADDRESSES, boolean, boolean, ADDRESSES, int64, int64))
+def prepare(images, table, is_black, has_hidden, barrier, band, bands):
+    """From level 1 of both images to the whole pyramid: band ``band`` of ``bands``, each called in its own thread.
 
-    Returns True, and solves nothing, if a band saw a black pixel (``is_black``) and ``has_hidden`` is not set: then the
-    unseen pixels must be marked first.  When a band has failed the others return at their next meeting.
+    Returns True, and prepares nothing, if a band saw a black pixel (``is_black``) and ``has_hidden`` is not set: then
+    the unseen pixels must be marked first.  When a band has failed the others return at their next meeting.
     """
     if bands == 1:
         lower_flag(barrier)
@@ -135,16 +135,20 @@ def solve(images, table, numbers, is_black, has_hidden, weights, scratch, runs, 
         return False
     if flag_is_up(barrier) and not has_hidden:
         return True
-    if not finish_pyramid(images, table, barrier, band, bands):
-        return False
-    for k in range(table.shape[0]):
+    finish_pyramid(images, table, barrier, band, bands)
+    return False
+
+
+@kernel(void(ADDRESSES, NUMBERS, int64, int64, boolean, FLOATS, SCRATCH, INTS, INTS, ADDRESSES, int64, int64))
+def solve(table, numbers, first, last, has_hidden, weights, scratch, runs, run_rows, barrier, band, bands):
+    """Search, fuse and filter the levels ``first`` to ``last - 1``; each starts from the fused result of the one before."""
+    for k in range(first, last):
         level, parent, settings = level_at(table, k), level_at(table, max(k - 1, 0)), settings_at(numbers, k)
         begin, end = share(level.rows.shape[1], band, bands)
-        search_rows(level, parent, k == 0, has_hidden, settings, weights, scratch, begin, end)
+        search_rows(level, parent, has_hidden, settings, weights, scratch, begin, end)
         if not meet(barrier, bands):
-            return False
+            return
         begin, end = share(level.disparity.shape[0], band, bands)
         fuse_level_rows(level, settings, begin, end)
         if not meet(barrier, bands) or not filter_level(level, settings, runs, run_rows, barrier, band, bands):
-            return False
-    return False
+            return

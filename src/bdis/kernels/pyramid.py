@@ -23,7 +23,7 @@ from .simd import (
 
 
 @inner
-def _repeat_border(image, row, width):
+def repeat_border(image, row, width):
     """Fill the padding of one row with the row's first and last pixel."""
     row = uint64(row)
     store(image, row, uint64(0), splat(int32(image[row, PAD])))
@@ -66,7 +66,7 @@ def _halve_bytes(channels, name):
                 upper, lower = brightness(image, 2 * y, width - 1), brightness(image, int64(bottom), width - 1)
                 out[y, PAD + whole] = (2 * (upper + lower) + (1 << (shift - 1))) >> shift
                 black = black | (splat(int32(min(upper, lower))) == zero)
-            _repeat_border(out, y, (width + 1) // 2)
+            repeat_border(out, y, (width + 1) // 2)
         return any_lane(black)
 
     halve.__name__ = halve.__qualname__ = name
@@ -94,7 +94,7 @@ def halve_floats(image, factor, white, out, begin, end):
             a, b, c, d = image[2 * y, 2 * x], image[2 * y, last], image[bottom, 2 * x], image[bottom, last]
             black |= (a == 0) | (b == 0) | (c == 0) | (d == 0)
             out[y, PAD + x] = min(int64((a + b + c + d) * factor / 4 + 0.5), white)
-        _repeat_border(out, y, (width + 1) // 2)
+        repeat_border(out, y, (width + 1) // 2)
     return black
 
 
@@ -111,7 +111,7 @@ def halve_shorts(image, width, out, begin, end):
         for x in range(uint64(0), uint64(half), uint64(LANES)):
             total = load_pair_sums(image, top, uint64(PAD) + x + x) + load_pair_sums(image, bottom, uint64(PAD) + x + x)
             store(out, uint64(y), uint64(PAD) + x, (total + two) >> two)
-        _repeat_border(out, y, half)
+        repeat_border(out, y, half)
 
 
 @inner
@@ -180,7 +180,7 @@ def halve_seen(seen, pad, width, out):
             x += LANES
         if pad == 0 and width % 2:
             out[y, PAD + whole] = seen[top, uint64(width - 1)] & seen[bottom, uint64(width - 1)]
-        _repeat_border(out, y, half)
+        repeat_border(out, y, half)
 
 
 @kernel(void(BYTES, boolean, BYTES))

@@ -243,12 +243,11 @@ def descend(tables, start, lowest, highest, active, settings):
 
 
 @inner
-def list_patches(level, i, parent, is_coarsest, settings, scratch):
+def list_patches(level, i, parent, settings, scratch):
     """List the patches of row ``i`` that have somewhere to start; returns how many.
 
-    A patch starts from twice the coarser disparity at its centre, at the coarsest level from 0, and is left out where
-    the coarser level knows nothing or the start lies outside the image.  Writes ``scratch.listed`` and
-    ``scratch.start``.
+    A patch starts from twice the coarser disparity at its centre (or from 0), and is left out where the
+    coarser level knows nothing or the start lies outside the image.  Writes ``scratch.listed`` and ``scratch.start``.
     """
     size, width = settings.patch_size, settings.width
     patches = level.cols.shape[1] - LANES
@@ -261,7 +260,7 @@ def list_patches(level, i, parent, is_coarsest, settings, scratch):
         x = to_float(x_whole)
         lowest = larger(x - splat(float32(width - size)), splat(float32(settings.min_disparity)))
         highest = smaller(x, splat(float32(settings.max_disparity)))
-        if is_coarsest:
+        if settings.starts_at_zero:
             start = smaller(larger(splat(float32(0)), lowest), highest)
         else:
             parent_col = to_int(smaller(to_float((x_whole + middle) >> splat(int32(1))), last_parent))
@@ -336,7 +335,7 @@ def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
 
 
 @inner
-def search_sixteen(level, i, parent, is_coarsest, has_hidden, settings, scratch, offset, count):
+def search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, count):
     """Search the listed patches ``offset`` to ``offset + 15``; returns disparity and probability (0 = rejected)."""
     size, width = settings.patch_size, settings.width
     zero = splat(float32(0))
@@ -373,7 +372,7 @@ def search_sixteen(level, i, parent, is_coarsest, has_hidden, settings, scratch,
     if settings.posterior:
         active = active & is_minimum
         probability = posterior * splat(float32(settings.level_weight))
-        if settings.propagate and not is_coarsest:
+        if settings.propagate and not settings.starts_at_zero:
             parent_row = uint64(min((level.rows[0, i] + size // 2) // 2, parent.disparity.shape[0] - 1))
             parent_col = to_float((x_whole + splat(int32(size // 2))) >> splat(int32(1)))
             parent_col = to_int(smaller(parent_col, splat(float32((width + 1) // 2 - 1))))
@@ -382,24 +381,24 @@ def search_sixteen(level, i, parent, is_coarsest, has_hidden, settings, scratch,
 
 
 @inner
-def search_rows(level, parent, is_coarsest, has_hidden, settings, weights, scratch, begin, end):
+def search_rows(level, parent, has_hidden, settings, weights, scratch, begin, end):
     """Disparity and probability of the patches in rows ``begin`` to ``end - 1``: Eq. 1, 4-6, 11-12.
 
-    Reads the fused result of the coarser level ``parent`` unless ``is_coarsest``; writes ``level.patch_disparity`` and
+    Reads the fused result of the coarser level ``parent`` unless ``settings.starts_at_zero``; writes ``level.patch_disparity`` and
     ``level.patch_probability`` (0 = rejected), and spreads each row of patches for the fusion while it is in cache.
     """
     zero = splat(float32(0))
     for i in range(begin, end):
         for j in range(uint64(0), uint64(level.patch_probability.shape[1] - LANES), uint64(LANES)):
             store(level.patch_probability, uint64(i), j, zero)
-        count = list_patches(level, i, parent, is_coarsest, settings, scratch)
+        count = list_patches(level, i, parent, settings, scratch)
         if count > 0:
             box_sums(level, level.rows[0, i], settings.patch_size, scratch.sums)
             if has_hidden:
                 hidden_sums(level, level.rows[0, i], settings.patch_size, scratch.sums)
         for offset in range(0, count, LANES):
             disparity, probability = search_sixteen(
-                level, i, parent, is_coarsest, has_hidden, settings, scratch, offset, count
+                level, i, parent, has_hidden, settings, scratch, offset, count
             )
             store(scratch.real, uint64(DISPARITY), uint64(0), disparity)
             store(scratch.real, uint64(PROBABILITY), uint64(0), probability)

@@ -18,7 +18,7 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, register_model
 
-LANES = 16
+from .layout import LANES
 
 _I32 = ir.IntType(32)
 _HALVES = ir.VectorType(ir.IntType(16), 2 * LANES)  # a vector of int32 seen as int16
@@ -468,6 +468,16 @@ def floor(typing_context, a):
 
     def generate(context, builder, sig, args):
         return _call(builder, f"llvm.floor.v{LANES}f32", float32x16.llvm, args)
+
+    return float32x16(float32x16), generate
+
+
+@intrinsic
+def square_root(typing_context, a):
+    """Square root of each float lane."""
+
+    def generate(context, builder, sig, args):
+        return _call(builder, f"llvm.sqrt.v{LANES}f32", float32x16.llvm, args)
 
     return float32x16(float32x16), generate
 
