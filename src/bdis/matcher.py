@@ -173,14 +173,16 @@ class StereoMatcher:
         rounds, tolerance = settings.smoothing_rounds, settings.outlier_distance
         rows = self._bands.rows(band, len(found))
         kernels.bind(level.arrays.left, arrays, width, strength, sharpness, *place)
-        kernels.smooth(found, False, arrays, surface.lines[band], width, rounds, tolerance, *place)
+        kernels.smooth(
+            found, False, arrays, surface.lines[band], width, rounds, tolerance, not settings.slanted, *place
+        )
         if settings.slanted:
             kernels.warp(
                 level.arrays.right, level.arrays.usable_right, has_hidden, arrays, width, surface.warped,
                 surface.usable, surface.density_before, barrier, bands, *rows,
             )  # fmt: skip
             self._search(work, len(work.levels), len(work.levels) + 1, has_hidden, place)
-            kernels.smooth(found, True, arrays, surface.lines[band], width, rounds, tolerance, *place)
+            kernels.smooth(found, True, arrays, surface.lines[band], width, rounds, tolerance, True, *place)
         kernels.judge(
             arrays, surface.density_before, settings.slanted, found, settings.smoothing == 0, width, surface.model,
             settings.min_probability, settings.dense, 4.0**level.number, found, level.arrays.probability,

@@ -92,7 +92,7 @@ class SurfacePlan:
     """The surface over the finest level, and the search along it: `kernels.smooth`, `kernels.warp`."""
 
     arrays: Surface
-    lines: list[Image]  # per thread, float32 (plain stride, 16)
+    lines: list[Image]  # per thread, float32 (2 plain strides, 16)
     density_before: Image  # of the first surface
     variance: Image  # px^2 of the image
     warped: Image  # int16, the right image along the first surface
@@ -314,7 +314,7 @@ def _surface_plan(level: LevelPlan, settings: Settings, arena: Arena) -> Surface
     shapes = [(tiles * stride, LANES)] * 2 + [(tiles * LANES, stride)] * (len(Surface._fields) - 2)
     return SurfacePlan(
         arrays=Surface(*(arena.zeros(shape, np.float32) for shape in shapes)),
-        lines=[arena.zeros((stride, LANES), np.float32) for _ in range(settings.threads)],
+        lines=[arena.zeros((2 * stride, LANES), np.float32) for _ in range(settings.threads)],
         density_before=arena.zeros((height, stride), np.float32),
         variance=arena.zeros((height, stride), np.float32),
         warped=arena.zeros(level.arrays.right.shape, np.int16),

@@ -103,8 +103,10 @@ class Surface(NamedTuple):
     target: np.ndarray  # px of the level, disparities to follow, NaN = unknown
     weight: np.ndarray  # 0 to 1, how far a disparity is trusted
     total: np.ndarray  # what is swept
+    rest: np.ndarray  # what the next sweep begins with
     density: np.ndarray  # the weights, swept
-    support: np.ndarray  # where anything was known, swept
+    inverse: np.ndarray  # 1 / density
+    support_inverse: np.ndarray  # 1 / density if all known disparities count alike
     disparity: np.ndarray  # px of the level, the surface
     spread: np.ndarray  # px^2 of the level, mean squared distance of the known disparities from the surface
 

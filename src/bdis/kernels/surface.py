@@ -18,11 +18,15 @@ from numba import boolean, float32, float64, int32, int64, uint64, void
 from .barrier import meet
 from .cache import inner, kernel
 from .layout import ADDRESSES, FLOATS, PAD, SHORTS, SURFACE
-from .posterior import exp
 from .simd import LANES, absolute, lane_numbers, larger, load, select, smaller, splat, store, to_float
 from .tiles import transpose_tile
 
+# ENDINGS, what becomes of the swept fields: the surface and 1 / its density (the first time, of all known disparities),
+# an addition to the surface, or its spread.  All but the last two leave what the next sweep begins with in `rest`.
+FIRST_MEAN, MEAN, ADD_AND_SQUARE, ADD, TAKE_SPREAD = range(5)
+AS_IT_IS, ALL_ALIKE, BY_DISTANCE = range(3)  # how the disparities are weighted before a sweep
 TINY = 1e-20  # a density below says nothing
+WEAKEST = 0.3  # ^8: no bond breaks altogether, what is known must reach everywhere
 LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more
 
 
@@ -34,31 +38,39 @@ def rows_of(count, band, bands):
 
 
 @inner
+def weaken(step, sharpness):
+    """What a step of the image leaves of a bond: (1 - t / 8)^8 with t = |step| * sharpness, close to e^-t and cheaper."""
+    rest = splat(float32(1)) - absolute(to_float(step)) * sharpness * splat(float32(0.125))
+    rest = larger(rest, splat(float32(WEAKEST)))
+    rest = rest * rest
+    rest = rest * rest
+    return rest * rest
+
+
+@inner
 def bond_rows(left, width, strength, sharpness, out, begin, end):
     """Bonds to the right neighbour, rows ``begin`` to ``end - 1`` of ``out``; 0 from the last column on."""
-    factor = splat(float32(-sharpness))
+    factor, scale = splat(float32(sharpness)), splat(float32(strength))
     zero, last = splat(float32(0)), splat(int32(width - 1))
     for y in range(uint64(begin), uint64(end)):
         for x in range(uint64(0), uint64(out.shape[1]), uint64(LANES)):
             if int64(x) >= width:
                 store(out, y, x, zero)
                 continue
-            step = to_float(load(left, y, x + uint64(PAD + 1)) - load(left, y, x + uint64(PAD)))
-            bond = splat(float32(strength)) * exp(absolute(step) * factor)
+            bond = scale * weaken(load(left, y, x + uint64(PAD + 1)) - load(left, y, x + uint64(PAD)), factor)
             store(out, y, x, select(lane_numbers() + splat(int32(x)) < last, bond, zero))
 
 
 @inner
 def bond_columns(left, width, strength, sharpness, out, begin, end):
     """Bonds to the neighbour below, rows ``begin`` to ``end - 1`` of ``out``; 0 in the last row."""
-    factor = splat(float32(-sharpness))
+    factor = splat(float32(sharpness))
     last = left.shape[0] - 1
     for y in range(begin, end):
         row, below = uint64(y), uint64(min(y + 1, last))
         scale = splat(float32(strength if y < last else 0))
         for x in range(uint64(0), uint64(width), uint64(LANES)):
-            step = to_float(load(left, below, x + uint64(PAD)) - load(left, row, x + uint64(PAD)))
-            store(out, row, x, scale * exp(absolute(step) * factor))
+            store(out, row, x, scale * weaken(load(left, below, x + uint64(PAD)) - load(left, row, x + uint64(PAD)), factor))
 
 
 @inner
@@ -94,7 +106,9 @@ def shares_along_columns(surface, height, begin, end):
 
 @kernel(void(SHORTS, SURFACE, int64, float64, float64, ADDRESSES, int64, int64))
 def bind(left, surface, width, strength, sharpness, barrier, band, bands):
-    """Bonds between the pixels of the left image: ``strength * exp(-sharpness * |step|)``, step as stored.
+    """Bonds between the pixels of the left image: ``strength`` weakened by the steps between them.
+
+    ``sharpness``: 1 / the step, as stored, that leaves about 1/e of a bond.
 
     Writes ``surface.bond_x``, ``share_x``, ``bond_y``, ``share_y``.
     """
@@ -116,64 +130,18 @@ def bind(left, surface, width, strength, sharpness, barrier, band, bands):
 
 
 @inner
-def sweep_rows(surface, field, line, width, begin, end):
-    """Solve along the rows ``begin`` to ``end - 1`` of ``field``, sixteen rows abreast in ``line`` (stride, 16)."""
-    bonds, shares, stride = surface.bond_x, surface.share_x, surface.total.shape[1]
-    one, zero = uint64(1), uint64(0)
-    for top in range(begin, end, LANES):
-        base = uint64(top // LANES * stride)
-        for x in range(zero, uint64(width), uint64(LANES)):
-            transpose_tile(field, uint64(top), x, line, x, zero)
-        value = bond_before = splat(float32(0))
-        for x in range(uint64(width)):
-            share = load(shares, base + x, zero)
-            value = share * load(line, x, zero) + (share * bond_before) * value
-            bond_before = load(bonds, base + x, zero)
-            store(line, x, zero, value)
-        x = uint64(width - 1)
-        while x > zero:
-            x -= one
-            back = load(bonds, base + x, zero) * load(shares, base + x, zero)
-            value = load(line, x, zero) + back * value
-            store(line, x, zero, value)
-        for x in range(zero, uint64(width), uint64(LANES)):
-            transpose_tile(line, x, zero, field, uint64(top), x)
-
-
-@inner
-def sweep_columns(surface, field, height, begin, end):
-    """Solve down the columns ``begin`` to ``end - 1`` of ``field``, in whole tiles."""
-    bonds, shares = surface.bond_y, surface.share_y
-    one = uint64(1)
-    for y in range(uint64(height)):
-        for x in range(uint64(begin), uint64(end), uint64(LANES)):
-            share = load(shares, y, x)
-            value = share * load(field, y, x)
-            if y > uint64(0):
-                value = value + (share * load(bonds, y - one, x)) * load(field, y - one, x)
-            store(field, y, x, value)
-    y = uint64(height - 1)
-    while y > uint64(0):
-        y -= one
-        for x in range(uint64(begin), uint64(end), uint64(LANES)):
-            back = load(bonds, y, x) * load(shares, y, x)
-            store(field, y, x, load(field, y, x) + back * load(field, y + one, x))
-
-
-@inner
-def sweep(surface, both, line, width, height, barrier, band, bands):
-    """One sweep of ``surface.total``, and of ``surface.density`` if ``both``."""
-    begin, end = rows_of(height, band, bands)
-    sweep_rows(surface, surface.total, line, width, begin, end)
-    if both:
-        sweep_rows(surface, surface.density, line, width, begin, end)
-    if not meet(barrier, bands):
-        return False
-    begin, end = rows_of(width, band, bands)
-    sweep_columns(surface, surface.total, height, begin, end)
-    if both:
-        sweep_columns(surface, surface.density, height, begin, end)
-    return meet(barrier, bands)
+def set_target(surface, found, onto_surface, width, begin, end):
+    """What the surface is to follow: the disparities ``found``, or (``onto_surface``) these on the present surface."""
+    outside = splat(int32(width))
+    unknown = splat(float32(np.nan))
+    for y in range(uint64(begin), uint64(end)):
+        x, stop = uint64(0), uint64(width)
+        while x < stop:
+            value = load(found, y, x)
+            if onto_surface:
+                value = value + load(surface.disparity, y, x)
+            store(surface.target, y, x, select(lane_numbers() + splat(int32(x)) < outside, value, unknown))
+            x += uint64(LANES)
 
 
 @inner
@@ -185,102 +153,168 @@ def weigh(surface, tolerance, width, begin, end):
     zero, one = splat(float32(0)), splat(float32(1))
     per_px = splat(float32(1 / tolerance if tolerance > 0 else 0))
     for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
+        x, stop = uint64(0), uint64(width)
+        while x < stop:
             target = load(surface.target, y, x)
             known = target == target
-            far = (target - load(surface.disparity, y, x)) * per_px
-            keep = one + far * far
-            weight = select(known, one / (keep * keep), zero)
+            weight = select(known, one, zero)
+            if tolerance > 0:
+                far = (target - load(surface.disparity, y, x)) * per_px
+                keep = one + far * far
+                weight = select(known, one / (keep * keep), zero)
             store(surface.weight, y, x, weight)
             store(surface.density, y, x, weight)
             store(surface.total, y, x, select(known, weight * target, zero))
+            x += uint64(LANES)
 
 
 @inner
-def take_mean(surface, add, width, begin, end):
-    """Surface height from the swept fields, or (``add``) what is added to it; then what is left, weighted, to sweep."""
-    zero, tiny = splat(float32(0)), splat(float32(TINY))
-    for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            density = load(surface.density, y, x)
-            mean = select(density > tiny, load(surface.total, y, x) / larger(density, tiny), zero)
-            if add:
-                mean = mean + load(surface.disparity, y, x)
-            store(surface.disparity, y, x, mean)
-            target = load(surface.target, y, x)
-            rest = load(surface.weight, y, x) * (target - mean)
-            store(surface.total, y, x, select(target == target, rest, zero))
+def sweep_rows(surface, both, line, width, top):
+    """Solve along the sixteen rows from ``top`` on, abreast in ``line`` (2 plain strides, 16)."""
+    bonds, shares, stride = surface.bond_x, surface.share_x, surface.total.shape[1]
+    zero, one, second = uint64(0), uint64(1), uint64(stride)
+    base, top = uint64(top // LANES * stride), uint64(top)
+    x, stop = uint64(0), uint64(width)
+    while x < stop:
+        transpose_tile(surface.total, top, x, line, x, zero)
+        if both:
+            transpose_tile(surface.density, top, x, line, second + x, zero)
+        x += uint64(LANES)
+    # The two fields go together: each step of a recursion waits for the one before, but not for the other field's.
+    value = other = bond_before = splat(float32(0))
+    for x in range(uint64(width)):
+        share = load(shares, base + x, zero)
+        carry = share * bond_before
+        bond_before = load(bonds, base + x, zero)
+        value = share * load(line, x, zero) + carry * value
+        store(line, x, zero, value)
+        if both:
+            other = share * load(line, second + x, zero) + carry * other
+            store(line, second + x, zero, other)
+    x = uint64(width - 1)
+    while x > zero:
+        x -= one
+        carry = load(bonds, base + x, zero) * load(shares, base + x, zero)
+        value = load(line, x, zero) + carry * value
+        store(line, x, zero, value)
+        if both:
+            other = load(line, second + x, zero) + carry * other
+            store(line, second + x, zero, other)
+    x, stop = uint64(0), uint64(width)
+    while x < stop:
+        transpose_tile(line, x, zero, surface.total, top, x)
+        if both:
+            transpose_tile(line, second + x, zero, surface.density, top, x)
+        x += uint64(LANES)
 
 
 @inner
-def square_rest(surface, width, begin, end):
-    """Squared distance of all known disparities from the surface, to sweep."""
-    zero, largest = splat(float32(0)), splat(float32(LARGEST_SPREAD))
-    for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            target = load(surface.target, y, x)
-            rest = target - load(surface.disparity, y, x)
-            store(surface.total, y, x, select(target == target, smaller(rest * rest, largest), zero))
+def sweep_columns_down(surface, both, height, begin, end):
+    """Forward half of the recursion down the columns ``begin`` to ``end - 1``, in whole tiles."""
+    bonds, shares, one = surface.bond_y, surface.share_y, uint64(1)
+    for y in range(uint64(height)):
+        above = y - one if y > uint64(0) else y
+        x, stop = uint64(begin), uint64(end)
+        while x < stop:
+            share = load(shares, y, x)
+            carry = splat(float32(0)) if y == uint64(0) else share * load(bonds, above, x)
+            store(surface.total, y, x, share * load(surface.total, y, x) + carry * load(surface.total, above, x))
+            if both:
+                value = share * load(surface.density, y, x) + carry * load(surface.density, above, x)
+                store(surface.density, y, x, value)
+            x += uint64(LANES)
 
 
 @inner
-def take_spread(surface, width, begin, end):
-    """Mean squared distance from the surface, over all known disparities."""
-    tiny, largest = splat(float32(TINY)), splat(float32(LARGEST_SPREAD))
-    for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            support = load(surface.support, y, x)
-            mean = load(surface.total, y, x) / larger(support, tiny)
-            store(surface.spread, y, x, select(support > tiny, smaller(mean, largest), largest))
+def sweep_columns_up(surface, both, ending, height, begin, end):
+    """Backward half, and what becomes of the swept fields (see `ENDINGS`), row by row while they are in cache.
+
+    Handing the arrays to a function for every row would take longer than the row, hence one long loop.
+    """
+    total, density, disparity, rest = surface.total, surface.density, surface.disparity, surface.rest
+    zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(TINY))
+    largest = splat(float32(LARGEST_SPREAD))
+    y = uint64(height)
+    while y > uint64(0):
+        y -= uint64(1)
+        below = min(y + uint64(1), uint64(height - 1))  # the last row has no bond: it adds nothing
+        x, stop = uint64(begin), uint64(end)
+        while x < stop:
+            carry = load(surface.bond_y, y, x) * load(surface.share_y, y, x)
+            value = load(total, y, x) + carry * load(total, below, x)
+            store(total, y, x, value)
+            if both:
+                weight = load(density, y, x) + carry * load(density, below, x)
+                store(density, y, x, weight)
+                inverse = select(weight > tiny, one / larger(weight, tiny), zero)
+                store(surface.inverse, y, x, inverse)
+                if ending == FIRST_MEAN:
+                    store(surface.support_inverse, y, x, inverse)
+                value = value * inverse
+            elif ending == TAKE_SPREAD:
+                inverse = load(surface.support_inverse, y, x)
+                store(surface.spread, y, x, select(inverse > zero, smaller(value * inverse, largest), largest))
+            else:
+                value = value * load(surface.inverse, y, x) + load(disparity, y, x)
+            if ending != TAKE_SPREAD:
+                store(disparity, y, x, value)
+            if both or ending == ADD_AND_SQUARE:
+                target = load(surface.target, y, x)
+                left = target - value
+                left = load(surface.weight, y, x) * left if both else smaller(left * left, largest)
+                store(rest, y, x, select(target == target, left, zero))
+            x += uint64(LANES)
+
+
+@inner
+def sweep(surface, beginning, ending, tolerance, line, width, height, place):
+    """One sweep along rows and columns: of the weighted disparities, or (``AS_IT_IS``) of what the last one left."""
+    barrier, band, bands = place
+    both = beginning != AS_IT_IS
+    begin, end = rows_of(height, band, bands)
+    for top in range(begin, end, LANES):
+        if both:
+            weigh(surface, tolerance if beginning == BY_DISTANCE else 0.0, width, top, min(top + LANES, end))
+        else:
+            copy_rows(surface.rest, surface.total, width, top, min(top + LANES, end))
+        sweep_rows(surface, both, line, width, top)
+    if not meet(barrier, bands):
+        return False
+    begin, end = rows_of(width, band, bands)
+    sweep_columns_down(surface, both, height, begin, end)
+    sweep_columns_up(surface, both, ending, height, begin, end)
+    return meet(barrier, bands)
 
 
 @inner
 def copy_rows(source, target, width, begin, end):
     """``target[begin:end, :width] = source[begin:end, :width]``, in whole tiles."""
     for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
+        x, stop = uint64(0), uint64(width)
+        while x < stop:
             store(target, y, x, load(source, y, x))
+            x += uint64(LANES)
 
 
-@inner
-def set_target(surface, found, onto_surface, width, begin, end):
-    """What the surface is to follow: the disparities ``found``, or (``onto_surface``) these on the present surface."""
-    outside = splat(int32(width))
-    unknown = splat(float32(np.nan))
-    for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            value = load(found, y, x)
-            if onto_surface:
-                value = value + load(surface.disparity, y, x)
-            store(surface.target, y, x, select(lane_numbers() + splat(int32(x)) < outside, value, unknown))
+@kernel(boolean(FLOATS, boolean, SURFACE, FLOATS, int64, int64, float64, boolean, ADDRESSES, int64, int64))
+def smooth(found, onto_surface, surface, line, width, rounds, tolerance, is_last, barrier, band, bands):
+    """Robust surface through the disparities ``found`` (h, plain stride; NaN = unknown), ``rounds`` times re-weighted.
 
-
-@kernel(boolean(FLOATS, boolean, SURFACE, FLOATS, int64, int64, float64, ADDRESSES, int64, int64))
-def smooth(found, onto_surface, surface, line, width, rounds, tolerance, barrier, band, bands):
-    """Robust surface through the disparities ``found`` (h, plain stride; NaN = unknown) in ``rounds`` rounds of re-weighting.
-
-    ``onto_surface``: the disparities are what is still missing on the present surface.  ``tolerance``: px of the level, a
-    disparity this far from the surface keeps a quarter of its weight.  Needs `bind`.  Writes ``surface.disparity``,
-    ``density`` (share of weight around a pixel, 0 to 1), ``support`` (the same before re-weighting) and ``spread``
-    (px^2).  False if another band failed.
+    ``onto_surface``: the disparities are what is still missing on the present surface.  ``tolerance``: px of the level,
+    a disparity this far from the surface keeps a quarter of its weight.  Needs `bind`.  Writes ``surface.disparity`` and
+    ``density`` (share of weight around a pixel, 0 to 1); if ``is_last`` also ``spread`` (px^2).  False if another band
+    failed.
     """
-    height = found.shape[0]
+    height, place = found.shape[0], (barrier, band, bands)
     begin, end = rows_of(height, band, bands)
     set_target(surface, found, onto_surface, width, begin, end)
-    weigh(surface, 0.0, width, begin, end)
-    for round_ in range(rounds + 1):
-        if not sweep(surface, True, line, width, height, barrier, band, bands):
+    for k in range(rounds + 1):
+        beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
+        if not sweep(surface, beginning, ending, tolerance, line, width, height, place):
             return False
-        if round_ == 0:
-            copy_rows(surface.density, surface.support, width, begin, end)
-        take_mean(surface, False, width, begin, end)
-        if not sweep(surface, False, line, width, height, barrier, band, bands):
+        if k == rounds and not is_last:
+            return True  # the last addition is small
+        ending = ADD if k < rounds else ADD_AND_SQUARE
+        if not sweep(surface, AS_IT_IS, ending, tolerance, line, width, height, place):
             return False
-        take_mean(surface, True, width, begin, end)
-        if round_ < rounds:
-            weigh(surface, tolerance, width, begin, end)
-    square_rest(surface, width, begin, end)
-    if not sweep(surface, False, line, width, height, barrier, band, bands):
-        return False
-    take_spread(surface, width, begin, end)
-    return meet(barrier, bands)
+    return sweep(surface, AS_IT_IS, TAKE_SPREAD, tolerance, line, width, height, place)

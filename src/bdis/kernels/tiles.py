@@ -12,7 +12,7 @@ from .simd import _I32, LANES, _address, _call, _VectorOfAddresses, float32x16, 
 def transpose_tile(typing_context, source, row, col, target, target_row, target_col):
     """``target[target_row + i, target_col + j] = source[row + j, col + i]`` for i, j from 0 to 15; float32 arrays.
 
-    Four rounds of exchanging neighbours at distance 8, 4, 2 and 1: 64 shuffles for 256 numbers.
+    Four rounds of merging two rows: twice within quarters of a vector, which is cheap, then twice whole quarters.
     """
 
     def generate(context, builder, sig, args):
@@ -27,15 +27,32 @@ def transpose_tile(typing_context, source, row, col, target, target_row, target_
             value = builder.load(place(sig.args[0], source, row, k, col))
             value.align = 4
             rows.append(value)
-        for distance in (8, 4, 2, 1):
-            # Lane j of a row changes places with lane j + distance of the row `distance` above.
-            first = [j if not j & distance else j - distance + LANES for j in range(LANES)]
-            second = [j + distance if not j & distance else j + LANES for j in range(LANES)]
+        quarters = [4 * (lane // 4) for lane in range(LANES)]
+        pick = {  # lanes of (a, b), b's from 16 on
+            "low numbers": [q + (lane % 4) // 2 + LANES * (lane % 2) for lane, q in enumerate(quarters)],
+            "high numbers": [q + 2 + (lane % 4) // 2 + LANES * (lane % 2) for lane, q in enumerate(quarters)],
+            "low pairs": [q + lane % 2 + LANES * (lane % 4 // 2) for lane, q in enumerate(quarters)],
+            "high pairs": [q + 2 + lane % 2 + LANES * (lane % 4 // 2) for lane, q in enumerate(quarters)],
+            "even quarters": [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27],
+            "odd quarters": [4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31],
+        }
+
+        def merge(a, b, which):
+            return builder.shuffle_vector(a, b, ir.Constant(int32x16.llvm, pick[which]))
+
+        for distance, low, high in (
+            (1, "low numbers", "high numbers"),
+            (2, "low pairs", "high pairs"),
+            (4, "even quarters", "odd quarters"),
+            (8, "even quarters", "odd quarters"),
+        ):
+            merged = list(rows)
             for k in range(LANES):
                 if not k & distance:
-                    a, b = rows[k], rows[k + distance]
-                    rows[k] = builder.shuffle_vector(a, b, ir.Constant(int32x16.llvm, first))
-                    rows[k + distance] = builder.shuffle_vector(a, b, ir.Constant(int32x16.llvm, second))
+                    merged[k] = merge(rows[k], rows[k + distance], low)
+                    merged[k + distance] = merge(rows[k], rows[k + distance], high)
+            rows = merged
+        rows = [rows[k - k % 4 + (0, 2, 1, 3)[k % 4]] for k in range(LANES)]  # merging leaves these two exchanged
         for k in range(LANES):
             builder.store(rows[k], place(sig.args[3], target, target_row, k, target_col)).align = 4
         return context.get_dummy_value()
