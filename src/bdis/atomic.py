@@ -63,6 +63,7 @@ def all_or_nothing(folder: Place) -> Iterator[Path]:
     ([], ['a.txt'])
     """
     folder = Path(folder)
+    is_new = not folder.exists()
     stage = folder / f".unfinished-{secrets.token_hex(4)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,6 +76,9 @@ def all_or_nothing(folder: Place) -> Iterator[Path]:
             os.replace(part, folder / part.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+        if is_new:
+            with contextlib.suppress(OSError):  # it is not empty: all went well
+                folder.rmdir()
 
 
 def named(error: OSError, path: Place) -> OSError:

@@ -252,8 +252,9 @@ class Rectifier:
         return across, down
 
     def _seen(self, across: Array, down: Array) -> NDArray[np.bool_]:
+        """Where a pixel comes from within the picture, its outermost pixels being squares as all others."""
         width, height = self.cameras.size
-        return (across >= 0) & (across <= width - 1) & (down >= 0) & (down <= height - 1)
+        return (across >= -0.5) & (across <= width - 0.5) & (down >= -0.5) & (down <= height - 0.5)
 
     def _apply(self, image: Array, side: int, seen: NDArray[np.bool_], name: str) -> Array:
         image = np.ascontiguousarray(image)

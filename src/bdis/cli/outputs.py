@@ -1,0 +1,110 @@
+"""What a match leaves in its folder."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from .. import __version__
+from ..atomic import write_whole
+from ..cloud import write_ply
+from ..config import Settings
+from ..files import write_depth, write_disparity, write_result
+from ..preview import write_preview
+from ..result import StereoResult
+from ..rig import Rig
+from . import terminal
+
+Array = np.ndarray[Any, np.dtype[Any]]
+FORMATS = ("tiff", "pfm", "npy", "npz", "png", "ply", "preview")
+DEFAULT_FORMATS = ("tiff", "ply", "preview")
+
+
+def parse_formats(given: list[str] | None) -> list[str]:
+    """``--format a,b --format c`` as names; typer.BadParameter for others."""
+    names = [name.strip().lower() for text in given or DEFAULT_FORMATS for name in text.split(",")]
+    for name in names:
+        if name not in FORMATS:
+            raise typer.BadParameter(f"--format {name!r}: expected of {', '.join(FORMATS)}")
+    return list(dict.fromkeys(names))
+
+
+def write_outputs(
+    folder: Path,
+    formats: list[str],
+    left: Array,
+    result: StereoResult,
+    rig: Rig | None,
+    *,
+    max_depth_mm: float | None = None,
+    true_depth_mm: Array | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a result in all the formats asked for; what needs depth only if there is a rig."""
+    depth = None if rig is None else rig.depth(result)
+    if depth is not None and max_depth_mm is not None:
+        depth = np.where(depth <= max_depth_mm, depth, np.float32(np.nan))
+    for name in formats:
+        if name == "npz":
+            write_result(folder / "result.npz", result, depth)
+        elif name == "preview":
+            write_preview(
+                folder / "preview.png", left, result, rig,
+                max_depth_mm=max_depth_mm, true_depth_mm=true_depth_mm, title=title,
+            )  # fmt: skip
+        elif name == "ply":
+            if rig is not None:
+                write_ply(folder / "cloud.ply", rig.cloud(result, left, max_depth_mm=max_depth_mm))
+        else:
+            write_disparity(folder / f"disparity.{name}", result.disparity)
+            if depth is not None:
+                write_depth(folder / f"depth.{name}", depth)
+
+
+def describe(
+    result: StereoResult, rig: Rig | None, settings: Settings, preset: str, max_depth_mm: float | None
+) -> dict[str, Any]:
+    """The figures of a result, and all it takes to get it again."""
+    height, width = result.disparity.shape
+    known = result.disparity[result.known]
+    figures: dict[str, Any] = {
+        "bdis": __version__,
+        "preset": preset,
+        "settings": asdict(settings),
+        "size": [width, height],
+        "coverage": result.coverage,
+        "disparity_px": _percentiles(known),
+        "mean_probability": float(result.probability[result.known].mean()) if known.size else None,
+    }
+    if rig is not None:
+        depth = rig.depth(result)
+        depth = depth[np.isfinite(depth)]
+        if max_depth_mm is not None:
+            depth = depth[depth <= max_depth_mm]
+            figures["max_depth_mm"] = max_depth_mm
+        figures["rig"] = {**asdict(rig), "doffs": rig.doffs}
+        figures["depth_mm"] = _percentiles(depth)
+        if result.variance is not None:
+            sigma = np.sqrt(rig.depth_variance(result))
+            figures["sigma_mm"] = _percentiles(sigma[np.isfinite(sigma)])
+    return figures
+
+
+def write_figures(folder: Path, figures: dict[str, Any]) -> None:
+    """The figures as run.json: which settings made the files beside it."""
+    write_whole(folder / "run.json", (json.dumps(terminal.plain(figures), indent=2) + "\n").encode())
+
+
+def percentiles_in_words(figures: dict[str, float] | None, unit: str) -> str:
+    if not figures:
+        return "nothing known"
+    return f"{figures['5%']:.1f} to {figures['95%']:.1f} {unit}, median {figures['50%']:.1f} {unit}"
+
+
+def _percentiles(values: Array) -> dict[str, float] | None:
+    if not values.size:
+        return None
+    return {f"{share}%": float(value) for share, value in zip((5, 50, 95), np.percentile(values, (5, 50, 95)))}
