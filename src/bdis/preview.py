@@ -11,7 +11,7 @@ from .result import StereoResult
 from .rig import Rig, as_rgb_bytes
 
 Array = np.ndarray[Any, np.dtype[Any]]
-_UNKNOWN = "#1c1f24"
+_UNKNOWN = "#c9cdd2"
 _INK = "#22262b"
 
 
@@ -34,7 +34,7 @@ def write_preview(
     result : what a matcher returned; with a variance, sigma is shown instead of the probability
     rig : of the pair; without it there is no depth
     max_depth_mm : what is further counts as unknown
-    true_depth_mm : (height, width), if it is known; the error is shown as well
+    true_depth_mm : (height, width), if it is known; it and the error are shown as well
     title : a line above
 
     Raises
@@ -53,7 +53,7 @@ def write_preview(
     """
     figure_module, colormaps = require("matplotlib.figure", "a preview"), require("matplotlib", "a preview").colormaps
     panels = _panels(left, result, rig, max_depth_mm, true_depth_mm)
-    columns = 3 if len(panels) in (3, 5, 6) else 2
+    columns = 2 if len(panels) == 4 else 3
     rows = -(-len(panels) // columns)
     height, width = np.shape(left)[:2]
     panel_width = 5.2
@@ -68,11 +68,12 @@ def write_preview(
             style["cmap"] = colormaps[style["cmap"]].with_extremes(bad=_UNKNOWN)
         shown = axis.imshow(image, interpolation="nearest", **style)
         axis.set_title(name, fontsize=13, color=_INK, loc="left")
-        if style:
-            bar = figure.colorbar(shown, ax=axis, label=unit, pad=0.02, fraction=0.05)
-            bar.outline.set_visible(False)
-    if title:
-        figure.suptitle(title, fontsize=14, color=_INK)
+        bar = figure.colorbar(shown, ax=axis, label=unit, pad=0.02, fraction=0.05)
+        bar.outline.set_visible(False)
+        if not style:
+            bar.ax.set_visible(False)  # keeps its place, so that all pictures have one size
+    figure.suptitle(title or "", fontsize=14, color=_INK)
+    figure.supxlabel("grey = unknown", fontsize=10, color=_INK, x=0.99, ha="right")
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=120, facecolor="white")
     write_whole(path, buffer.getvalue())
@@ -105,6 +106,7 @@ def _panels(
         sure = ("standard deviation of the depth", sigma, {"cmap": "magma", "vmin": 0, **_top(sigma)}, "mm")
     panels.append(sure)
     if true_depth_mm is not None:
+        panels.append(("exact depth", np.asarray(true_depth_mm), panels[2][2].copy(), "mm"))
         error = np.abs(depth - true_depth_mm)
         panels.append(("depth error", error, {"cmap": "magma", "vmin": 0, **_top(error)}, "mm"))
     return panels

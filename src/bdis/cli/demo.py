@@ -58,9 +58,7 @@ def run_demo(out: Path, preset: str) -> None:
             write_image(stage / "right.png", pair.right)
             rig.save(stage / "rig.toml")
             truth = np.where(np.isnan(pair.disparity), np.nan, pair.depth_mm)
-            title = (
-                f"{figures['median_error_mm']:.2f} mm median error, {1e3 * frame_s:.1f} ms per frame on one CPU core"
-            )
+            title = f"{figures['median_error_mm']:.2f} mm median error, {1e3 * frame_s:.1f} ms per frame on one core"
             write_outputs(stage, FORMATS, pair.left, result, rig, true_depth_mm=truth, title=title)
             write_figures(stage, figures)
         written = sorted(path.name for path in stage.iterdir())
