@@ -10,7 +10,8 @@ from .optional import require
 from .result import StereoResult
 from .rig import as_rgb_bytes
 
-MAX_VERTICAL_PX = 1.0  # beyond, the search along rows misses the match
+INEXACT_PX = 1.0  # rows differ by more: worth a word; features of exact pairs differ by 0.2 to 0.6 px
+UNRECTIFIED_PX = 2.5  # rows differ by more: not the work of a rectification
 MIN_FEATURES = 20  # fewer say nothing
 _SAME_PX = 3.0  # a feature and the result agree within this
 
@@ -36,6 +37,11 @@ class RectificationCheck:
     agreement: float
     swapped: bool
     warnings: tuple[str, ...]
+
+    @property
+    def rectified(self) -> bool:
+        """Whether the rows agree, as far as features can tell."""
+        return not self.vertical_px > UNRECTIFIED_PX
 
 
 def check_rectification(left: Any, right: Any, result: StereoResult | None = None) -> RectificationCheck:
@@ -77,14 +83,16 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
     agreement = np.nan if result is None else _agreement(before, shift, result)
     swapped = bool(np.mean(shift < 0) > 0.8) and not agreement > 0.5
     warnings = []
-    if vertical > MAX_VERTICAL_PX:
+    if vertical > UNRECTIFIED_PX:
         warnings.append(f"rows differ by {vertical:.1f} px on median: this pair does not look rectified")
+    elif vertical > INEXACT_PX:
+        warnings.append(f"rows differ by {vertical:.1f} px on median: the rectification is not exact")
     if swapped:
         warnings.append(
             f"features move by {horizontal:.1f} px on median: left and right look swapped "
             "(or the cameras are verged: set min_disparity below that)"
         )
-    elif vertical <= MAX_VERTICAL_PX and agreement < 0.5:
+    elif vertical <= UNRECTIFIED_PX and agreement < 0.5:
         warnings.append(f"only {agreement:.0%} of the matched features have the disparity found: trust it little")
     return RectificationCheck(len(before), vertical, horizontal, agreement, swapped, tuple(warnings))
 

@@ -1,6 +1,8 @@
 """The ``bdis`` command.  Nothing heavy is imported until a command needs it."""
 
+import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
@@ -12,4 +14,9 @@ def main() -> None:
             raise
         print(f'error: the bdis command needs {error.name}: pip install "bdis[cli]"', file=sys.stderr)
         sys.exit(1)
+    signal.signal(signal.SIGTERM, _stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)  # an exception, so that unfinished files are removed

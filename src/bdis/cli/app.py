@@ -1,10 +1,8 @@
 """The commands and their options; what they do is in the other files of this folder."""
 
-import signal
 import sys
 import traceback
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -27,8 +25,8 @@ _UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own co
 
 def run(arguments: list[str]) -> int:
     """Run a command line; returns its exit code: 0 done, 1 bad data, 2 bad usage."""
-    terminal.mode.debug = "--debug" in arguments  # known even if the rest cannot be parsed
-    signal.signal(signal.SIGTERM, _stop)
+    # Known from the start, so that even a command line that cannot be parsed is answered in the right way.
+    terminal.mode.json, terminal.mode.debug = "--json" in arguments, "--debug" in arguments
     try:
         code = app(arguments or ["--help"], prog_name="bdis", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -52,18 +50,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    sys.exit(128 + number)  # an exception, so that unfinished files are removed
-
-
-def _set_json(value: bool) -> bool:
-    terminal.mode.json = value
-    return value
-
-
-Json = Annotated[
-    bool, typer.Option("--json", help="Answer with JSON, for machines.", callback=_set_json, is_eager=True)
-]
+Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for what is written.")]
 Left = Annotated[Path, typer.Argument(metavar="LEFT", help="Left image, or both in one with --layout.")]

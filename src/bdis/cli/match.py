@@ -45,7 +45,7 @@ def run_match(
         result, milliseconds = timed_match(settings, left, right, masks)
         check = check_rectification(left, right, result)
         warnings += check.warnings
-        if check.vertical_px > 1 and camera.calib is not None and raw_cameras is None:
+        if not check.rectified and camera.calib is not None and raw_cameras is None:
             warnings.append("if these are images of the raw cameras, add --rectify")
         if result.coverage < 0.1:
             warnings.append(f"only {result.coverage:.1%} of the pixels are known: is this a rectified stereo pair?")
