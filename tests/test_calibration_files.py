@@ -1,6 +1,7 @@
 """Calibration files of other tools, with numbers checked by hand, and what is said about broken ones."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -60,7 +61,9 @@ def test_opencv_raw_cameras(ending, letters, tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["yaml", "xml", "json"])
-@pytest.mark.parametrize("matrices", [{"P1": P1, "P2": P2}, {"Q": Q}, {"P1": P1, "P2": P2, "Q": Q}], ids=["P", "Q", "all"])
+@pytest.mark.parametrize(
+    "matrices", [{"P1": P1, "P2": P2}, {"Q": Q}, {"P1": P1, "P2": P2, "Q": Q}], ids=["P", "Q", "all"]
+)
 def test_opencv_rectified_cameras(ending, matrices, tmp_path):
     path = opencv_file(tmp_path / f"stereo.{ending}", **matrices)
     close(bdis.Rig.load(path), RECTIFIED)
@@ -90,11 +93,12 @@ def test_scared_yaml(tmp_path):
     assert cameras.translation_mm.tolist() == [-4.14, -0.025, 0.011]
 
 
-def test_serv_ct_json(tmp_path):
-    """OpenCV's JSON with numbers that JSON forbids, as some versions write it."""
+def test_serv_ct_json_without_opencv(tmp_path, monkeypatch):
+    """OpenCV's JSON with numbers that JSON forbids, as some versions write it; NumPy alone reads it."""
+    monkeypatch.setitem(sys.modules, "cv2", None)
     path = tmp_path / "001.json"
     path.write_text(
-        '{\n    "P1": {\n        "type_id": "opencv-matrix",\n        "rows": 3,\n        "cols": 4,\n        "dt": "d",\n'
+        '{\n "P1": {\n       "type_id": "opencv-matrix",\n        "rows": 3,\n        "cols": 4,\n        "dt": "d",\n'
         '        "data": [ 800., 0., 350., 0., 0., 800., 280., 0., 0., 0., 1., 0. ]\n    },\n'
         '    "P2": {\n        "type_id": "opencv-matrix",\n        "rows": 3,\n        "cols": 4,\n        "dt": "d",\n'
         '        "data": [ 800., 0., 350., -4400., 0., 800., 280., 0., 0., 0., 1.,\n            0. ]\n    }\n}\n'

@@ -228,7 +228,7 @@ def write_depth(path: Place, depth_mm: Array) -> None:
 
 
 def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:
-    """Read what :func:`write_depth` wrote, or the uint16 depth of data sets.
+    """Read what :func:`write_depth` or :func:`write_result` wrote, or the uint16 depth of data sets.
 
     Parameters
     ----------
@@ -245,7 +245,10 @@ def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:
     OSError
         The file cannot be read.
     """
-    ending = _ending(path, (".tif", ".tiff", ".pfm", ".npy", ".png"), "a depth")
+    ending = _ending(path, (".tif", ".tiff", ".pfm", ".npy", ".npz", ".png"), "a depth")
+    if ending == ".npz":
+        depth: NDArray[np.float32] = _from_npz(path, lambda arrays: arrays["depth_mm"], "a result with depth_mm")
+        return depth
     return _read_map(path, ending, scale, "a depth")
 
 
@@ -291,12 +294,11 @@ def read_result(path: Place) -> StereoResult:
     OSError
         The file cannot be read.
     """
-
-    def load() -> StereoResult:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
-            return StereoResult(arrays["disparity"], arrays["probability"], arrays.get("variance"))
-
-    result: StereoResult = _readable(load, path, "a result with disparity and probability")
+    result: StereoResult = _from_npz(
+        path,
+        lambda arrays: StereoResult(arrays["disparity"], arrays["probability"], arrays.get("variance")),
+        "a result with disparity and probability",
+    )
     return result
 
 
@@ -339,6 +341,16 @@ def _read_map(path: Place, ending: str, png_scale: float, what: str) -> NDArray[
         return np.where(values > 0, values / np.float32(png_scale), np.float32(np.nan)).astype(np.float32)
     values = values.astype(np.float32)
     return np.where(np.isfinite(values), values, np.float32(np.nan))
+
+
+def _from_npz(path: Place, pick: Callable[[Any], Any], what: str) -> Any:
+    content = Path(path).read_bytes()
+
+    def load() -> Any:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return pick(arrays)
+
+    return _readable(load, path, what)
 
 
 def _readable(load: Callable[[], Any], path: Place, what: str) -> Any:

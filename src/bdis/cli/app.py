@@ -29,6 +29,8 @@ def run(arguments: list[str]) -> int:
     terminal.mode.json, terminal.mode.debug = "--json" in arguments, "--debug" in arguments
     try:
         code = app(arguments or ["--help"], prog_name="bdis", standalone_mode=False)
+        if code == 130:  # how newer versions of typer report an interruption
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except _UsageError as error:
         where = error.ctx.command_path if error.ctx is not None else "bdis"
