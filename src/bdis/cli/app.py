@@ -3,7 +3,7 @@
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,8 +20,6 @@ app = typer.Typer(
 calib_app = typer.Typer(help="Look at calibration files.", rich_markup_mode=None)
 app.add_typer(calib_app, name="calib")
 
-_UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
-
 
 def run(arguments: list[str]) -> int:
     """Run a command line; returns its exit code: 0 done, 1 bad data, 2 bad usage."""
@@ -32,7 +30,7 @@ def run(arguments: list[str]) -> int:
         if code == 130:  # how newer versions of typer report an interruption
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
-    except _UsageError as error:
+    except terminal.UsageError as error:
         where = error.ctx.command_path if error.ctx is not None else "bdis"
         return _fail(f"{error.format_message()} ({where} --help)", 2)
     except (KeyboardInterrupt, typer.Abort):

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import typer
 
 from ..calibration import Unit, read_calibration
 from ..rectify import StereoCalibration
 from ..rig import Rig
 from . import terminal
+from .terminal import UsageError
 
 DEPTHS_MM = (50, 100, 200)
 
@@ -22,7 +22,7 @@ def run_calib_show(
 ) -> None:
     """Say what a calibration file is and what depth it can give."""
     if unit not in (None, "mm", "cm", "m"):
-        raise typer.BadParameter(f"--unit is {unit!r}; expected mm, cm or m")
+        raise UsageError(f"--unit is {unit!r}; expected mm, cm or m")
     found = read_calibration(file, right, unit=cast(Unit | None, unit), baseline_mm=baseline_mm)
     size = found.size or _parse_size(size_text)
     rows: list[tuple[object, ...]] = [("file", file), ("format", found.format), ("unit", found.unit)]
@@ -56,7 +56,7 @@ def _parse_size(text: str | None) -> tuple[int, int] | None:
         return None
     numbers = re.fullmatch(r"(\d+)x(\d+)", text.strip().lower())
     if numbers is None:
-        raise typer.BadParameter(f"--size is {text!r}; expected WIDTHxHEIGHT such as 640x480")
+        raise UsageError(f"--size is {text!r}; expected WIDTHxHEIGHT such as 640x480")
     return int(numbers[1]), int(numbers[2])
 
 

@@ -11,9 +11,8 @@ from ..files import write_image
 from ..result import StereoResult
 from ..rig import Rig
 from . import terminal
-from .match import with_uncertainty
 from .outputs import describe, write_figures, write_outputs
-from .settings import parse_settings
+from .settings import parse_settings, with_uncertainty
 
 HEIGHT, WIDTH = 480, 640
 SEED = 7
@@ -23,7 +22,7 @@ FORMATS = ["tiff", "npz", "ply", "preview"]
 
 def run_demo(out: Path, preset: str) -> None:
     """Render, match, compare with the truth, write, and print a short table."""
-    settings = parse_settings(preset, with_uncertainty([]))
+    settings = parse_settings(preset, [])
     with all_or_nothing(out) as stage:
         from ..matcher import StereoMatcher
         from ..synthetic import render_tissue
@@ -33,9 +32,11 @@ def run_demo(out: Path, preset: str) -> None:
             pair = render_tissue(HEIGHT, WIDTH, seed=SEED)
         rig = Rig(pair.focal_px, (WIDTH - 1) / 2, (HEIGHT - 1) / 2, pair.baseline_mm, size=(WIDTH, HEIGHT))
         matcher = StereoMatcher(**asdict(settings))
+        sure_matcher = StereoMatcher(**asdict(with_uncertainty(settings, [])))
         begin = time.perf_counter()
         with terminal.working(compiling() or "loading the kernels"):
-            result = matcher.match(pair.left, pair.right)
+            matcher.match(pair.left, pair.right)
+            result = sure_matcher.match(pair.left, pair.right)
         first_s = time.perf_counter() - begin
         with terminal.working(f"matching {TIMED_FRAMES} frames on one core"):
             times = []

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import typer
 
 from ..calibration import CalibrationFile, Unit, read_calibration
 from ..files import read_image
 from ..images import check_pair
 from ..rectify import Rectifier, StereoCalibration
 from ..rig import Rig
+from .terminal import UsageError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LAYOUTS = ("side-by-side", "top-bottom")
@@ -30,13 +30,13 @@ class Pair:
     def read(self) -> tuple[Array, Array]:
         """Both images, of one size and kind."""
         if self.layout is not None and self.layout not in LAYOUTS:
-            raise typer.BadParameter(f"--layout is {self.layout!r}; expected {' or '.join(LAYOUTS)}")
+            raise UsageError(f"--layout is {self.layout!r}; expected {' or '.join(LAYOUTS)}")
         if self.layout is None:
             if self.right is None:
-                raise typer.BadParameter(f"RIGHT is missing; if LEFT holds both views, add --layout {LAYOUTS[0]}")
+                raise UsageError(f"RIGHT is missing; if LEFT holds both views, add --layout {LAYOUTS[0]}")
             return check_pair(read_image(self.left), read_image(self.right))
         if self.right is not None:
-            raise typer.BadParameter("--layout is for one image with both views, but RIGHT is given as well")
+            raise UsageError("--layout is for one image with both views, but RIGHT is given as well")
         both = read_image(self.left)
         axis = 1 if self.layout == "side-by-side" else 0
         if both.shape[axis] % 2:
@@ -74,18 +74,18 @@ class Camera:
     def check(self) -> None:
         """Refuse options that contradict each other."""
         if self.calib is not None and not (self.focal is None and self.cx is None and self.cy is None):
-            raise typer.BadParameter("--calib and --focal, --cx, --cy exclude each other")
+            raise UsageError("--calib and --focal, --cx, --cy exclude each other")
         if self.calib is None:
             if (self.focal is None) != (self.baseline is None) or (self.focal is None and (self.cx or self.cy)):
-                raise typer.BadParameter("--focal (px) and --baseline (mm) belong together; --cx, --cy may be added")
+                raise UsageError("--focal (px) and --baseline (mm) belong together; --cx, --cy may be added")
             if self.rectify:
-                raise typer.BadParameter("--rectify needs --calib")
+                raise UsageError("--rectify needs --calib")
             if self.calib_right is not None or self.unit is not None or self.scale != 1:
-                raise typer.BadParameter("--calib-right, --unit and --calib-scale need --calib")
+                raise UsageError("--calib-right, --unit and --calib-scale need --calib")
         if self.unit not in (None, "mm", "cm", "m"):
-            raise typer.BadParameter(f"--unit is {self.unit!r}; expected mm, cm or m")
+            raise UsageError(f"--unit is {self.unit!r}; expected mm, cm or m")
         if not self.scale > 0:
-            raise typer.BadParameter(f"--calib-scale is {self.scale:g}; expected a factor above 0")
+            raise UsageError(f"--calib-scale is {self.scale:g}; expected a factor above 0")
 
     def load(self, shape: tuple[int, ...]) -> tuple[Rig | None, StereoCalibration | None, list[str]]:
         """The rig of images of ``shape``, or the raw cameras they must be rectified with; and remarks in words."""

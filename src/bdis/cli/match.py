@@ -1,7 +1,7 @@
 """``bdis match``."""
 
 import time
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from ..result import StereoResult
 from . import terminal
 from .inputs import Camera, Pair, rectified
 from .outputs import describe, parse_formats, percentiles_in_words, write_figures, write_outputs
-from .settings import parse_settings
+from .settings import parse_settings, with_uncertainty
 
 Array = np.ndarray[Any, np.dtype[Any]]
+TIMED_FRAMES = 5  # after the first, which loads the kernels
 
 
 def run_match(
@@ -29,7 +30,7 @@ def run_match(
     out: Path,
 ) -> None:
     """Read, rectify if need be, match, check, write, and say what came of it."""
-    settings = parse_settings(preset, with_uncertainty(assignments))
+    settings = with_uncertainty(parse_settings(preset, assignments), assignments)
     wanted = parse_formats(formats)
     camera.check()
     left, right = pair.read()
@@ -43,7 +44,8 @@ def run_match(
             remarks.append("images rectified with it")
             masks = _rectified_masks(rectifier, masks)
         result, milliseconds = timed_match(settings, left, right, masks)
-        check = check_rectification(left, right, result)
+        with terminal.working("checking that the pair is rectified"):
+            check = check_rectification(left, right, result)
         warnings += check.warnings
         if not check.rectified and camera.calib is not None and raw_cameras is None:
             warnings.append("if these are images of the raw cameras, add --rectify")
@@ -61,13 +63,6 @@ def run_match(
     _report(figures, remarks, out, written, rig is not None)
 
 
-def with_uncertainty(assignments: list[str]) -> list[str]:
-    """Ask for the variance unless the user decides, if the matcher has one."""
-    known = "variance" in {field.name for field in fields(Settings)}
-    decided = any(assignment.partition("=")[0].strip() == "variance" for assignment in assignments)
-    return ["variance=true", *assignments] if known and not decided else assignments
-
-
 def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, Array]) -> tuple[StereoResult, float]:
     """The result, and the milliseconds of a match once everything is loaded."""
     from ..matcher import StereoMatcher
@@ -76,9 +71,12 @@ def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, 
     matcher = StereoMatcher(**asdict(settings))
     with terminal.working(compiling() or "matching"):
         matcher.match(left, right, **masks)
-    begin = time.perf_counter()
-    result = matcher.match(left, right, **masks)
-    return result, 1e3 * (time.perf_counter() - begin)
+    times = []
+    for _ in range(TIMED_FRAMES):
+        begin = time.perf_counter()
+        result = matcher.match(left, right, **masks)
+        times.append(time.perf_counter() - begin)
+    return result, 1e3 * float(np.median(times))
 
 
 def _rectified_masks(rectifier: Any, masks: dict[str, Array]) -> dict[str, Array]:
@@ -94,9 +92,9 @@ def _report(figures: dict[str, Any], remarks: list[str], out: Path, written: lis
     rows = [("images", f"{width}x{height}, preset {figures['preset']}")]
     rows += [("calibration", remark) for remark in remarks]
     rows.append(("known", f"{figures['coverage']:.1%} of the pixels"))
-    rows.append(("disparity", percentiles_in_words(figures["disparity_px"], "px") + " (5 % to 95 %)"))
+    rows.append(("disparity", percentiles_in_words(figures["disparity_px"], "px")))
     if has_depth:
-        rows.append(("depth", percentiles_in_words(figures["depth_mm"], "mm") + " (5 % to 95 %)"))
+        rows.append(("depth", percentiles_in_words(figures["depth_mm"], "mm")))
     if "sigma_mm" in figures:
         rows.append(("its sigma", percentiles_in_words(figures["sigma_mm"], "mm")))
     rows.append(("time", f"{figures['ms_per_frame']:.1f} ms per frame"))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from .. import __version__
 from ..atomic import write_whole
@@ -17,6 +16,7 @@ from ..preview import write_preview
 from ..result import StereoResult
 from ..rig import Rig
 from . import terminal
+from .terminal import UsageError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 FORMATS = ("tiff", "pfm", "npy", "npz", "png", "ply", "preview")
@@ -24,11 +24,11 @@ DEFAULT_FORMATS = ("tiff", "ply", "preview")
 
 
 def parse_formats(given: list[str] | None) -> list[str]:
-    """``--format a,b --format c`` as names; typer.BadParameter for others."""
+    """``--format a,b --format c`` as names; UsageError for others."""
     names = [name.strip().lower() for text in given or DEFAULT_FORMATS for name in text.split(",")]
     for name in names:
         if name not in FORMATS:
-            raise typer.BadParameter(f"--format {name!r}: expected of {', '.join(FORMATS)}")
+            raise UsageError(f"--format {name!r}: expected of {', '.join(FORMATS)}")
     return list(dict.fromkeys(names))
 
 
@@ -99,9 +99,11 @@ def write_figures(folder: Path, figures: dict[str, Any]) -> None:
 
 
 def percentiles_in_words(figures: dict[str, float] | None, unit: str) -> str:
+    """What most values are, for people."""
     if not figures:
         return "nothing known"
-    return f"{figures['5%']:.1f} to {figures['95%']:.1f} {unit}, median {figures['50%']:.1f} {unit}"
+    low, middle, high = (f"{figures[name]:.3g}" for name in ("5%", "50%", "95%"))
+    return f"median {middle} {unit}, 90 % between {low} and {high} {unit}"
 
 
 def _percentiles(values: Array) -> dict[str, float] | None:

@@ -3,19 +3,18 @@
 from dataclasses import asdict
 from pathlib import Path
 
-import typer
-
 from ..atomic import all_or_nothing
 from ..files import write_image
 from ..rectification_check import check_rectification
 from . import terminal
 from .inputs import Camera, Pair
+from .terminal import UsageError
 
 
 def run_rectify(pair: Pair, camera: Camera, alpha: float | None, out: Path) -> None:
     """Read, rectify, check, and write the images with their rig."""
     if alpha is not None and not 0 <= alpha <= 1:
-        raise typer.BadParameter(f"--alpha is {alpha:g}; expected 0 to 1")
+        raise UsageError(f"--alpha is {alpha:g}; expected 0 to 1")
     camera.check()
     left, right = pair.read()
     _, cameras, remarks = camera.load(left.shape)

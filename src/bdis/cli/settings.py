@@ -1,22 +1,32 @@
 """Presets to look at, and settings given as ``name=value``."""
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, get_args, get_type_hints
-
-import typer
 
 from ..config import PRESETS, Settings, settings_for
 from . import terminal
+from .terminal import UsageError
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def parse_settings(preset: str, assignments: list[str]) -> Settings:
-    """Settings of a preset with ``name=value`` applied; typer.BadParameter if there is no such thing."""
+    """Settings of a preset with ``name=value`` applied; UsageError if there is no such thing."""
     try:
         return settings_for(preset, dict(_parse(assignment) for assignment in assignments))
     except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise UsageError(str(error)) from error
+
+
+def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
+    """The same with a variance for every pixel, unless the user decides about it or these settings have none."""
+    if any(assignment.partition("=")[0].strip() == "variance" for assignment in assignments):
+        return settings
+    wanted: dict[str, Any] = {"variance": True}
+    try:
+        return replace(settings, **wanted)
+    except (TypeError, ValueError):
+        return settings
 
 
 def _parse(assignment: str) -> tuple[str, Any]:
