@@ -76,6 +76,21 @@ def test_pixels_never_seen_are_exactly_black_and_no_other(kind, channels):
         assert 0.5 < seen.mean() < 1
 
 
+def test_strong_distortion_shows_nothing_twice():
+    """r (1 - 0.3 r^2) grows up to r = 1.054 only: what lies further out would show the inside again."""
+    k = np.array([[150.0, 0, 159.5], [0, 150, 119.5], [0, 0, 1]])
+    bent = np.array([-0.3, 0, 0, 0, 0])
+    wide = bdis.StereoCalibration(k, bent, k, bent, np.eye(3), np.array([-5.0, 0, 0]), size=(WIDTH, HEIGHT))
+    rectifier = wide.rectify()
+    rig = rectifier.rig
+    rows, columns = np.mgrid[:HEIGHT, :WIDTH]
+    radius = np.hypot(columns - rig.cx, rows - rig.cy) / rig.focal_px
+    left, _ = rectifier(*2 * [np.full((HEIGHT, WIDTH), 200, np.uint8)])
+    assert radius.max() > 1.1
+    assert (left[radius > 1.056] == 0).all()
+    assert (left[radius < 1.052] == 200).all()
+
+
 def test_alpha_zero_leaves_nothing_black():
     rectifier = cameras().rectify(alpha=0)
     assert rectifier.left_seen.mean() > 0.99

@@ -222,11 +222,12 @@ class Rectifier:
         self.rig = _rig(projections[0], projections[1], cameras.size)
         matrices = (cameras.left_matrix, cameras.right_matrix)
         distortions = (cameras.left_distortion, cameras.right_distortion)
-        self._maps = [
-            self._map(matrix, distortion, rotation, projection)
-            for matrix, distortion, rotation, projection in zip(matrices, distortions, rotations, projections)
-        ]
-        self.left_seen, self.right_seen = (self._seen(*maps) for maps in self._maps)
+        sides = list(zip(matrices, distortions, rotations, projections))
+        self._maps = [self._map(*side) for side in sides]
+        self.left_seen, self.right_seen = (
+            self._inside(*maps) & _unfolded(distortion, rotation, projection, cameras)
+            for maps, (_, distortion, rotation, projection) in zip(self._maps, sides)
+        )
 
     def __call__(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Rectify a pair.
@@ -251,7 +252,7 @@ class Rectifier:
         across, down = make(matrix, distortion, rotation, projection[:, :3], self.cameras.size, self._cv2.CV_32FC1)
         return across, down
 
-    def _seen(self, across: Array, down: Array) -> NDArray[np.bool_]:
+    def _inside(self, across: Array, down: Array) -> NDArray[np.bool_]:
         """Where a pixel comes from within the picture, its outermost pixels being squares as all others."""
         width, height = self.cameras.size
         return (across >= -0.5) & (across <= width - 0.5) & (down >= -0.5) & (down <= height - 0.5)
@@ -283,6 +284,28 @@ def _parallel(cv2: Any, cameras: StereoCalibration, alpha: float | None) -> tupl
     else:
         found = cv2.stereoRectify(*arguments, flags=cv2.CALIB_ZERO_DISPARITY, alpha=-1 if alpha is None else alpha)
     return list(found[0:2]), list(found[2:4])
+
+
+def _unfolded(distortion: Array, rotation: Array, projection: Array, cameras: StereoCalibration) -> NDArray[np.bool_]:
+    """Where the distortion is that of a lens.
+
+    Far outside the picture its polynomial turns around and leads back into it, to things that are not there.
+    """
+    width, height = cameras.size
+    rows, columns = np.mgrid[:height, :width]
+    pixels = np.stack([columns, rows, np.ones_like(rows)], -1)
+    x, y, z = np.moveaxis(pixels @ (np.linalg.inv(projection[:, :3]).T @ rotation), 2, 0)
+    angle = np.arctan2(np.hypot(x, y), z)
+    angles = np.linspace(0, np.pi / 2, 5001)[:-1]
+    if cameras.fisheye:
+        bent = angles * np.polyval([*distortion[::-1], 1], angles**2)
+    else:
+        k1, k2, _, _, k3, k4, k5, k6 = np.resize(np.append(distortion, np.zeros(8)), 8)
+        square = np.tan(angles) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bent = np.tan(angles) * np.polyval([k3, k2, k1, 1], square) / np.polyval([k6, k5, k4, 1], square)
+    turns_back = np.flatnonzero(~(np.diff(bent) > 0))
+    return np.asarray(angle < (angles[turns_back[0]] if len(turns_back) else np.pi / 2))
 
 
 def _rig(left: Array, right: Array, size: tuple[int, int]) -> Rig:
