@@ -530,11 +530,19 @@ def test_demo_renders_matches_and_compares(tmp_path):
     assert "rendering" in done.stderr
 
 
-def test_waiting_is_shown_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with terminal.working("matching"):
-        time.sleep(0.05)
-    assert "matching" in capsys.readouterr().err
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_waiting_is_shown_and_explained(is_terminal, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(terminal, "SLOW_S", 0.1)
+    with terminal.working("matching", if_slow="compiling"):
+        time.sleep(0.3)
+    said = capsys.readouterr().err
+    assert "matching" in said
+    assert "compiling" in said
+    with terminal.working("matching", if_slow="compiling"):
+        pass
+    time.sleep(0.2)
+    assert "compiling" not in capsys.readouterr().err
 
 
 def test_interruption_is_no_traceback(monkeypatch, capsys):

@@ -104,9 +104,10 @@ def test_cloud_leaves_out_what_is_far_or_unsure():
         (np.uint8([[[1, 2, 3]]]), [1, 2, 3]),
         (np.uint8([[[1, 2, 3, 255]]]), [1, 2, 3]),
         (np.uint16([[[256, 512, 65535]]]), [1, 2, 255]),
+        (np.uint16([[[16, 32, 4095]]]), [1, 2, 255]),
         (np.float32([[[0, 0.5, 1]]]), [0, 128, 255]),
     ],
-    ids=["grey", "rgb", "rgba", "16 bit", "float"],
+    ids=["grey", "rgb", "rgba", "16 bit", "12 bit", "float"],
 )
 def test_cloud_takes_colours_of_every_kind(colors, expected):
     assert bdis.Rig(500, 0, 0, 5).cloud(result([[25]]), colors).colors.tolist() == [expected]

@@ -151,7 +151,10 @@ class StereoCalibration:
                 f"{path} is for images of {found.size[0]}x{found.size[1]}, not {size[0]}x{size[1]}; "
                 "if they were resized, use StereoCalibration.load(path).scaled(factor)"
             )
-        return cls(**found.raw, size=found.size or size)  # type: ignore[arg-type]  # one of them is there
+        try:
+            return cls(**found.raw, size=found.size or size)  # type: ignore[arg-type]  # one of them is there
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from error
 
     def scaled(self, factor: float) -> StereoCalibration:
         """The calibration of the same images resized by ``factor`` (0.5 = half as wide and high).

@@ -284,7 +284,10 @@ class Rig:
                 f"{path} ({found.format}) describes raw cameras, not rectified ones; "
                 "StereoCalibration.load(path).rectify() rectifies their images and has their rig"
             )
-        return cls(**found.rectified, size=found.size)
+        try:
+            return cls(**found.rectified, size=found.size)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: Place) -> None:
         """Write the rig as TOML or JSON, by the ending of ``path``.
@@ -324,8 +327,9 @@ def _size(shape: tuple[int, ...]) -> str:
 def as_rgb_bytes(image: Array) -> NDArray[np.uint8]:
     """A picture of any supported kind as uint8 (height, width, 3)."""
     image = np.asarray(image)
-    if image.dtype == np.uint16:
-        image = (image >> 8).astype(np.uint8)
+    if image.dtype == np.uint16:  # cameras with 10, 12 or 14 bits keep them at the low end
+        bits = next(bits for bits in (10, 12, 14, 16) if image.max(initial=0) < 1 << bits)
+        image = (image >> (bits - 8)).astype(np.uint8)
     elif image.dtype.kind == "f":
         white = float_full_scale(float(image.max(initial=0)), "colors")
         image = np.clip(np.rint(image * (255 / white)), 0, 255).astype(np.uint8)

@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..atomic import Place, write_whole
-from .record import CalibrationFile, Length, check_size
+from .record import CalibrationFile, Length, check_size, matrix_of
 
 _OWN: dict[str, tuple[set[str], set[str]]] = {  # names that must be there, names that may
     "bdis-rig": ({"focal_px", "cx", "cy", "baseline_mm"}, {"cx_right", "size"}),
@@ -32,7 +30,7 @@ def read_own(values: dict[str, Any], length: Length) -> CalibrationFile:
         raise ValueError(f"a {kind} file {', '.join(wrong)}")
     size = check_size(values.get("size"))
     content = {name: values[name] for name in found - {"size"}}
-    content = {name: np.array(value, float) if isinstance(value, list) else value for name, value in content.items()}
+    content = {name: matrix_of(value, name) if isinstance(value, list) else value for name, value in content.items()}
     if kind == "bdis-rig":
         return CalibrationFile("bdis rig", "mm (as bdis has it)", size, rectified=content)
     return CalibrationFile("bdis stereo calibration", "mm (as bdis has it)", size, raw=content)

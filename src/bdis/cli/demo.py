@@ -26,7 +26,6 @@ def run_demo(out: Path, preset: str) -> None:
     with all_or_nothing(out) as stage:
         from ..matcher import StereoMatcher
         from ..synthetic import render_tissue
-        from .doctor import compiling
 
         with terminal.working(f"rendering a {WIDTH}x{HEIGHT} pair of wet tissue"):
             pair = render_tissue(HEIGHT, WIDTH, seed=SEED)
@@ -34,7 +33,7 @@ def run_demo(out: Path, preset: str) -> None:
         matcher = StereoMatcher(**asdict(settings))
         sure_matcher = StereoMatcher(**asdict(with_uncertainty(settings, [])))
         begin = time.perf_counter()
-        with terminal.working(compiling() or "loading the kernels"):
+        with terminal.working("loading the kernels", if_slow=terminal.COMPILING):
             matcher.match(pair.left, pair.right)
             result = sure_matcher.match(pair.left, pair.right)
         first_s = time.perf_counter() - begin
@@ -61,8 +60,7 @@ def run_demo(out: Path, preset: str) -> None:
             truth = np.where(np.isnan(pair.disparity), np.nan, pair.depth_mm)
             title = f"{figures['median_error_mm']:.2f} mm median error, {1e3 * frame_s:.1f} ms per frame on one core"
             write_outputs(stage, FORMATS, pair.left, result, rig, true_depth_mm=truth, title=title)
-            write_figures(stage, figures)
-        written = sorted(path.name for path in stage.iterdir())
+            written = write_figures(stage, figures)
     low, high = pair.depth_mm.min(), pair.depth_mm.max()
     terminal.table(
         [

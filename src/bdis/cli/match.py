@@ -58,18 +58,16 @@ def run_match(
         figures["check"] = {name: value for name, value in asdict(check).items() if name != "warnings"}
         with terminal.working("writing"):
             write_outputs(stage, wanted, left, result, rig, max_depth_mm=max_depth_mm)
-            write_figures(stage, figures)
-        written = sorted(path.name for path in stage.iterdir())
+            written = write_figures(stage, figures)
     _report(figures, remarks, out, written, rig is not None)
 
 
 def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, Array]) -> tuple[StereoResult, float]:
     """The result, and the milliseconds of a match once everything is loaded."""
     from ..matcher import StereoMatcher
-    from .doctor import compiling
 
     matcher = StereoMatcher(**asdict(settings))
-    with terminal.working(compiling() or "matching"):
+    with terminal.working("matching", if_slow=terminal.COMPILING):
         matcher.match(left, right, **masks)
     times = []
     for _ in range(TIMED_FRAMES):

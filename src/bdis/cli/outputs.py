@@ -93,9 +93,12 @@ def describe(
     return figures
 
 
-def write_figures(folder: Path, figures: dict[str, Any]) -> None:
-    """The figures as run.json: which settings made the files beside it."""
-    write_whole(folder / "run.json", (json.dumps(terminal.plain(figures), indent=2) + "\n").encode())
+def write_figures(folder: Path, figures: dict[str, Any]) -> list[str]:
+    """Write the figures as run.json, with the names of the files they are about, which are returned."""
+    written = sorted([*(path.name for path in folder.iterdir()), "run.json"])
+    content = json.dumps(terminal.plain({**figures, "files": written}), indent=2)
+    write_whole(folder / "run.json", f"{content}\n".encode())
+    return written
 
 
 def percentiles_in_words(figures: dict[str, float] | None, unit: str) -> str:

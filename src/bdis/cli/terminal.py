@@ -3,7 +3,8 @@
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ class Mode:
 
 
 mode = Mode()
+SLOW_S = 1.5
+COMPILING = "compiling the kernels, once per machine, about 20 s"  # what a slow first match is busy with
 
 
 def say(text: str = "") -> None:
@@ -40,15 +43,22 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
-def working(text: str) -> Iterator[None]:
-    """Show that something takes a while: a spinner on a terminal, one line elsewhere."""
-    if not sys.stderr.isatty():
-        note(f"{text} ...")
-        yield
-        return
-    from rich.console import Console
+def working(text: str, if_slow: str | None = None) -> Iterator[None]:
+    """Show that something takes a while: a spinner on a terminal, a line elsewhere; ``if_slow`` replaces the text."""
+    show: Callable[[str], None]
+    with contextlib.ExitStack() as stack:
+        if sys.stderr.isatty():
+            from rich.console import Console
 
-    with Console(stderr=True).status(f"{text} ..."):
+            show = stack.enter_context(Console(stderr=True).status(f"{text} ...")).update
+        else:
+            show = note
+            note(f"{text} ...")
+        if if_slow is not None:
+            timer = threading.Timer(SLOW_S, show, [f"{if_slow} ..."])
+            timer.daemon = True
+            timer.start()
+            stack.callback(timer.cancel)
         yield
 
 
