@@ -100,7 +100,11 @@ def read_ply(path: Place) -> Cloud:
 
     Examples
     --------
-    See :func:`write_ply`.
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_ply(f"{folder}/cloud.ply", Cloud(np.float32([[1, 2, 50]]), sigma_mm=np.float32([0.25])))
+    ...     read_ply(f"{folder}/cloud.ply").sigma_mm.tolist()
+    [0.25]
     """
     content = Path(path).read_bytes()
     head = re.match(rb"ply\r?\n(.*?)end_header\r?\n", content, re.DOTALL)

@@ -64,6 +64,14 @@ def write_image(path: Place, image: Array) -> None:
         An unknown ending, or an image the format cannot hold.
     OSError
         The file cannot be written; nothing half-written is left.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_image(f"{folder}/mask.pgm", np.full((40, 50), 255, np.uint8))
+    ...     read_image(f"{folder}/mask.pgm").shape
+    (40, 50)
     """
     image = np.asarray(image)
     if image.dtype not in (np.uint8, np.uint16):
@@ -168,6 +176,14 @@ def read_disparity(path: Place) -> NDArray[np.float32]:
         Another ending, or not such a file.
     OSError
         The file cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_disparity(f"{folder}/disparity.pfm", np.float32([[-2.5, np.nan]]))
+    ...     read_disparity(f"{folder}/disparity.pfm").tolist()
+    [[-2.5, nan]]
     """
     ending = _ending(path, (".tif", ".tiff", ".pfm", ".npy", ".npz", ".png"), "a disparity")
     if ending == ".npz":
@@ -244,6 +260,14 @@ def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:
         Another ending, or not such a file.
     OSError
         The file cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_image(f"{folder}/serv-ct.png", np.uint16([[256 * 80, 0]]))
+    ...     read_depth(f"{folder}/serv-ct.png", scale=256).tolist()
+    [[80.0, nan]]
     """
     ending = _ending(path, (".tif", ".tiff", ".pfm", ".npy", ".npz", ".png"), "a depth")
     if ending == ".npz":
@@ -293,6 +317,14 @@ def read_result(path: Place) -> StereoResult:
         Not such a file, or cut short.
     OSError
         The file cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_result(f"{folder}/result.npz", StereoResult(np.float32([[2.5]]), np.float32([[0.5]])))
+    ...     read_result(f"{folder}/result.npz").disparity.tolist()
+    [[2.5]]
     """
     result: StereoResult = _from_npz(
         path,

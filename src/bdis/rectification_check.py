@@ -29,6 +29,11 @@ class RectificationCheck:
         without a result
     swapped : the features move the wrong way, and the result does not know them
     warnings : sentences for people; empty when all is well
+
+    Examples
+    --------
+    >>> RectificationCheck(300, 3.2, 25.0, 0.7, False, ("rows differ",)).rectified
+    False
     """
 
     features: int

@@ -100,6 +100,14 @@ class StereoCalibration:
             OpenCV is not installed.
         ValueError
             alpha is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> k = np.array([[500, 0, 159.5], [0, 500, 119.5], [0, 0, 1]])
+        >>> cameras = StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(320, 240))
+        >>> cameras.rectify(alpha=0).rig.size
+        (320, 240)
         """
         return Rectifier(self, alpha=alpha)
 
@@ -192,6 +200,16 @@ class StereoCalibration:
             Another ending.
         OSError
             The file cannot be written; nothing half-written is left.
+
+        Examples
+        --------
+        >>> import numpy as np, tempfile
+        >>> k = np.array([[500, 0, 159.5], [0, 500, 119.5], [0, 0, 1]])
+        >>> cameras = StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(320, 240))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     cameras.save(f"{folder}/cameras.json")
+        ...     StereoCalibration.load(f"{folder}/cameras.json").size
+        (320, 240)
         """
         numbers = {name: getattr(self, name).tolist() for name in _SHAPES}
         content = {"format": "bdis-stereo-calibration", "size": list(self.size), **numbers, "fisheye": self.fisheye}

@@ -109,6 +109,13 @@ class Rig:
         ------
         ValueError
             The size is not that of the rig.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> verged = Rig(500, cx=320, cy=240, baseline_mm=5, cx_right=330)
+        >>> verged.depth(np.float32([[15, -10]])).tolist()  # at infinity the disparity is -10 px
+        [[100.0, nan]]
         """
         shift = self._shift(result)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -298,6 +305,14 @@ class Rig:
             Another ending.
         OSError
             The file cannot be written; nothing half-written is left.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Rig(500, 320, 240, 5).save(f"{folder}/rig.json")
+        ...     Rig.load(f"{folder}/rig.json") == Rig(500, 320, 240, 5)
+        True
         """
         content: dict[str, Any] = {
             "format": "bdis-rig",
