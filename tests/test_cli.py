@@ -316,7 +316,7 @@ def test_folder_on_a_read_only_disk(pair, calib, capsys, tmp_path, monkeypatch):
 
 @needs_posix
 def test_full_disk_loses_nothing(pair, calib, tmp_path):
-    """No file may grow beyond 100 kB: the point cloud fails in the middle of its write."""
+    """No file may grow beyond 100 kB: the first one fails in the middle of its write."""
     import resource
 
     (tmp_path / "depth.tiff").write_text("of the last run")
@@ -325,7 +325,7 @@ def test_full_disk_loses_nothing(pair, calib, tmp_path):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    assert "File too large" in done.stderr
+    assert f"error: {tmp_path / 'disparity.tiff'}: File too large" in done.stderr
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["depth.tiff"]
     assert (tmp_path / "depth.tiff").read_text() == "of the last run"

@@ -74,6 +74,10 @@ def all_or_nothing(folder: Place) -> Iterator[Path]:
         yield stage
         for part in sorted(stage.iterdir()):
             os.replace(part, folder / part.name)
+    except OSError as error:
+        if error.filename is not None and Path(error.filename).parent == stage:
+            raise named(error, folder / Path(error.filename).name) from error
+        raise
     finally:
         shutil.rmtree(stage, ignore_errors=True)
         if is_new:

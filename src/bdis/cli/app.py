@@ -91,7 +91,7 @@ def _root(
         print(context.get_help())
 
 
-@app.command()
+@app.command(short_help="Render a scene, match it, compare with the truth.")
 def demo(
     out: Out = Path("bdis-demo"),
     preset: Annotated[str, typer.Option(help="See: bdis presets", autocompletion=_presets)] = "balanced",
@@ -109,7 +109,7 @@ def demo(
     run_demo(out, preset)
 
 
-@app.command()
+@app.command(short_help="Disparity, depth in mm and a point cloud of a pair.")
 def match(
     left: Left,
     right: Right = None,
@@ -166,7 +166,7 @@ def match(
     run_match(Pair(left, right, layout, mask, mask_right), camera, preset, set_ or [], format_, max_depth, out)
 
 
-@app.command()
+@app.command(short_help="Make a raw pair parallel.")
 def rectify(
     left: Left,
     right: Right = None,
@@ -221,7 +221,7 @@ def calib_show(
     run_calib_show(file, calib_right, unit, baseline, size)
 
 
-@app.command()
+@app.command(short_help="The presets and their settings.")
 def presets(
     name: Annotated[str | None, typer.Argument(help="Show all settings of this one.", autocompletion=_presets)] = None,
     json: Json = False,
@@ -238,7 +238,7 @@ def presets(
     run_presets(name)
 
 
-@app.command()
+@app.command(short_help="Versions, processor, cache and a self-test.")
 def doctor(json: Json = False, debug: Debug = False) -> None:
     """Is everything all right: versions, processor, compile cache, and a self-test of two seconds.
 
@@ -252,7 +252,7 @@ def doctor(json: Json = False, debug: Debug = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Compile all kernels now, once per machine.")
 def warmup(json: Json = False, debug: Debug = False) -> None:
     """Compile all kernels now, once per machine, so that no first frame has to wait.
 
