@@ -131,6 +131,7 @@ def test_files_say_which_unit_was_assumed(tmp_path):
         ({"P1": P1, "P2": P2 * [1, 1, 1, -1]}, "swapped"),
         ({"P1": P2, "P2": P1}, "left and right are swapped"),
         ({"P1": P1, "P2": P1}, "no baseline"),
+        ({"P1": P1 * [[1.1], [1.1], [1]], "P2": P2}, "not of a rectified pair"),
         ({"P1": P1, "P2": P2[[1, 0, 2]]}, "focal lengths"),
         ({"P1": P1[:, :3], "P2": P2}, "P1 has 9 numbers; expected 3x4"),
         ({"M1": K1, "M2": K2, "R": 2 * R, "T": T}, "not a rotation"),

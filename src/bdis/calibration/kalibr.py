@@ -8,6 +8,7 @@ from .record import CalibrationFile, Length, check_size, matrix_of, shaped
 
 
 def read_kalibr(values: dict[str, Any], length: Length) -> CalibrationFile:
+    """The first two cameras of a chain, which are raw ones."""
     cameras = [values["cam0"], values.get("cam1")]
     if not isinstance(cameras[1], dict):
         raise ValueError("a Kalibr camchain without cam1")

@@ -22,6 +22,7 @@ from .yaml_subset import parse_yaml
 
 
 def read_opencv(values: dict[str, Any], name: str, length: Length) -> CalibrationFile:
+    """Raw cameras (K1, D1, K2, D2, R, T), rectified ones (P1 and P2, or Q), or both, whatever is there."""
     millimetres, unit = length.resolve("mm", "assumed: OpenCV files do not say")
     matrices = {}
     for wanted, spellings in {
@@ -69,6 +70,7 @@ def _opencv_size(values: dict[str, Any]) -> Size | None:
 
 
 def parse_opencv_xml(text: str) -> dict[str, Any]:
+    """The names and values of a FileStorage in XML, as :func:`parse_yaml` gives those of one in YAML."""
     if "<!" in re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL):
         raise ValueError("XML with a DOCTYPE or entities, which calibration files do not have")
     values: dict[str, Any] = {}
@@ -86,6 +88,8 @@ def from_projections(left: Array, right: Array, millimetres: float) -> dict[str,
     """Rig of two 3x4 projection matrices; right[0, 3] = -f b."""
     check_square(right)
     focal = float(right[0, 0])
+    if abs(left[0, 0] - focal) > 1e-3 * focal or abs(left[1, 2] - right[1, 2]) > 0.5:
+        raise ValueError("the projection matrices differ in focal length or row of the centre: not of a rectified pair")
     if abs(right[1, 3]) > abs(right[0, 3]):
         raise ValueError("the cameras stand above each other (P2[1,3]); expected them side by side")
     if left[0, 3] and not right[0, 3]:

@@ -17,6 +17,7 @@ _OWN: dict[str, tuple[set[str], set[str]]] = {  # names that must be there, name
 
 
 def read_own(values: dict[str, Any], length: Length) -> CalibrationFile:
+    """A rig or a stereo calibration; every name is known, or it is refused."""
     kind = values.get("format")
     if kind not in _OWN:
         raise ValueError(f"format is {kind!r}; expected {' or '.join(map(repr, _OWN))}")

@@ -12,10 +12,12 @@ from .yaml_subset import parse_yaml
 
 
 def is_camera_info(values: dict[str, Any]) -> bool:
+    """Whether it is one camera's file, as calibrators save it or as a message is printed."""
     return "camera_matrix" in values or {"k", "p"} <= {name.lower() for name in values}
 
 
 def read_ros_pair(path: Path, left: dict[str, Any], right: Path | None, length: Length) -> CalibrationFile:
+    """Both cameras of a pair; the right one's file is found by its name if it is not given."""
     if right is None:
         name = re.sub("left", "right", path.name, flags=re.IGNORECASE)
         right = path.with_name(name)

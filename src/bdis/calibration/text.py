@@ -8,6 +8,7 @@ from .record import CalibrationFile, Length, check_square, only_numbers, shaped,
 
 
 def read_middlebury(text: str, length: Length) -> CalibrationFile:
+    """``cam0=[f 0 cx; ...]``, ``doffs=``, ``baseline=``."""
     entries = dict(re.findall(r"^\s*(\w+)\s*=\s*(.*?)\s*$", text, re.MULTILINE))
     if missing := [name for name in ("cam0", "cam1", "baseline") if name not in entries]:
         raise ValueError(f"a Middlebury calib.txt without {', '.join(missing)}")
@@ -28,6 +29,7 @@ def read_middlebury(text: str, length: Length) -> CalibrationFile:
 
 
 def read_plain_matrix(numbers: list[float], length: Length, baseline_mm: float | None) -> CalibrationFile:
+    """Nine numbers of K, or twelve of a 3x4 matrix, then the baseline unless the user gives it."""
     if len(numbers) == 12:  # 3x4, as the rectified Hamlyn set has it
         numbers = [number for place, number in enumerate(numbers) if place % 4 != 3]
     if len(numbers) not in (9, 10):
