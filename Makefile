@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint benchmark clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/demo.py
+	$(BIN)/bdis demo -o demo-output
 
 test: lint
 	$(BIN)/python -m pytest
@@ -24,7 +24,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml

@@ -9,7 +9,8 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL))
-def test_snippet_runs(code, capsys):
+def test_snippet_runs(code, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(code, str(README), "exec"), {})
     assert "known" in capsys.readouterr().out
 

@@ -3,13 +3,64 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .cloud import Cloud, read_ply, write_ply
     from .config import PRESETS, Settings
+    from .files import (
+        read_depth,
+        read_disparity,
+        read_image,
+        read_result,
+        write_depth,
+        write_disparity,
+        write_image,
+        write_result,
+    )
     from .matcher import StereoMatcher
+    from .preview import write_preview
+    from .rectification_check import RectificationCheck, check_rectification
+    from .rectify import Rectifier, StereoCalibration
     from .result import StereoResult
+    from .rig import Rig
 
 __version__ = "0.1.0"
-_HOME = {"StereoMatcher": "matcher", "StereoResult": "result", "PRESETS": "config", "Settings": "config"}
-__all__ = ["PRESETS", "Settings", "StereoMatcher", "StereoResult"]
+_MODULES = {
+    "cloud": ["Cloud", "read_ply", "write_ply"],
+    "config": ["PRESETS", "Settings"],
+    "files": [
+        "read_depth", "read_disparity", "read_image", "read_result",
+        "write_depth", "write_disparity", "write_image", "write_result",
+    ],
+    "matcher": ["StereoMatcher"],
+    "preview": ["write_preview"],
+    "rectification_check": ["RectificationCheck", "check_rectification"],
+    "rectify": ["Rectifier", "StereoCalibration"],
+    "result": ["StereoResult"],
+    "rig": ["Rig"],
+}  # fmt: skip
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = [
+    "PRESETS",
+    "Cloud",
+    "RectificationCheck",
+    "Rectifier",
+    "Rig",
+    "Settings",
+    "StereoCalibration",
+    "StereoMatcher",
+    "StereoResult",
+    "check_rectification",
+    "read_depth",
+    "read_disparity",
+    "read_image",
+    "read_ply",
+    "read_result",
+    "write_depth",
+    "write_disparity",
+    "write_image",
+    "write_ply",
+    "write_preview",
+    "write_result",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,233 @@
+"""As much YAML as calibration files use, and nothing that could run code.
+
+Block and flow maps and sequences, quoted and plain scalars, comments; tags such as ``!!opencv-matrix`` are skipped.
+JSON is a part of it, including the ``0.`` and ``.Nan`` that OpenCV writes and JSON forbids.  Anchors, aliases and
+multi-line texts are refused.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+_MAX_DEPTH = 32
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<mark>[\[\]{},])|(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(?P<plain>[^\[\]{},"']+))"""
+)
+_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[^\s\[\]{},"'#][^\[\]{},"'#]*?)\s*:(?:\s+(?P<rest>.*))?$""", re.DOTALL)
+_TAG = re.compile(r"!\S*\s*")
+_ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
+_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+class _Line(NamedTuple):
+    number: int
+    indent: int
+    text: str
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse ``text`` into dicts, lists, strings, numbers, booleans and None.
+
+    Raises
+    ------
+    ValueError
+        Not YAML, or a part of it that calibration files do not use; names the line.
+
+    Examples
+    --------
+    >>> parse_yaml("%YAML:1.0\\nT: !!opencv-matrix\\n   rows: 3\\n   data: [ -5.4, 0.,\\n      1e-3 ]")
+    {'T': {'rows': 3, 'data': [-5.4, 0.0, 0.001]}}
+    >>> parse_yaml("- 1\\n- [2, {a: 'b'}]")
+    [1, [2, {'a': 'b'}]]
+    """
+    lines = _logical_lines(text)
+    if not lines:
+        return None
+    value, used = _block(lines, 0, lines[0].indent, 0)
+    if used < len(lines):
+        raise _refused(lines[used].number, "its indentation fits nothing above")
+    return value
+
+
+def _refused(number: int, why: str) -> ValueError:
+    return ValueError(f"line {number} cannot be read as YAML: {why}")
+
+
+def _logical_lines(text: str) -> list[_Line]:
+    """Lines without comments and blank ones; a flow collection over several lines becomes one."""
+    lines: list[_Line] = []
+    open_brackets = 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = _without_comment(raw).rstrip()
+        if not line.strip() or (not open_brackets and (line.startswith("%") or line in ("---", "..."))):
+            continue
+        body = line.lstrip(" ")
+        if body.startswith("\t") and not open_brackets:
+            raise _refused(number, "it is indented with a tab")
+        if open_brackets:
+            first = lines.pop()
+            lines.append(first._replace(text=f"{first.text} {body.strip()}"))
+        else:
+            lines.append(_Line(number, len(line) - len(body), body))
+        unquoted = re.sub(r'"[^"]*"|\'[^\']*\'', "", line)
+        open_brackets += sum(map(unquoted.count, "[{")) - sum(map(unquoted.count, "]}"))
+    if open_brackets:
+        raise _refused(lines[-1].number, "its brackets do not balance; is the file cut short?")
+    return lines
+
+
+def _without_comment(line: str) -> str:
+    quote = ""
+    for place, letter in enumerate(line):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter == "#" and (place == 0 or line[place - 1] in " \t"):
+            return line[:place]
+    return line
+
+
+def _block(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[Any, int]:
+    """The map, sequence or scalar whose lines start at ``at`` with ``indent``, and the first line after it."""
+    line = lines[at]
+    if depth > _MAX_DEPTH:
+        raise _refused(line.number, "it is nested too deeply")
+    if line.text == "-" or line.text.startswith("- "):
+        return _sequence(lines, at, indent, depth)
+    if _KEY.match(line.text):
+        return _map(lines, at, indent, depth)
+    return _inline(line.text, line.number), at + 1
+
+
+def _sequence(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[list[Any], int]:
+    items = []
+    while at < len(lines) and lines[at].indent == indent and re.match(r"-(\s|$)", lines[at].text):
+        line = lines[at]
+        rest = line.text[1:].lstrip()
+        if rest:  # what follows the dash is a block of its own, indented by the dash
+            lines[at] = _Line(line.number, indent + len(line.text) - len(rest), rest)
+            value, at = _block(lines, at, lines[at].indent, depth + 1)
+        else:
+            value, at = _nested(lines, at + 1, indent + 1, depth)
+        items.append(value)
+    return items, at
+
+
+def _map(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[dict[str, Any], int]:
+    entries: dict[str, Any] = {}
+    while at < len(lines) and lines[at].indent == indent:
+        line = lines[at]
+        match = _KEY.match(line.text)
+        if match is None:
+            raise _refused(line.number, f"expected 'name: value', but it is {line.text[:40]!r}")
+        rest = _TAG.sub("", match["rest"] or "", count=1) if (match["rest"] or "").startswith("!") else match["rest"]
+        value: Any
+        if rest:
+            value, at = _inline(rest, line.number), at + 1
+        else:
+            value, at = _nested(lines, at + 1, indent, depth)
+        entries[str(_scalar(match["key"], line.number)) if match["key"][0] in "\"'" else match["key"]] = value
+    return entries, at
+
+
+def _nested(lines: list[_Line], at: int, parent: int, depth: int) -> tuple[Any, int]:
+    """What stands below a name without a value: deeper lines, or a sequence no deeper than its name."""
+    if at < len(lines):
+        deeper = lines[at].indent > parent
+        if deeper or (lines[at].indent == parent and lines[at].text.startswith("-")):
+            return _block(lines, at, lines[at].indent, depth + 1)
+    return None, at
+
+
+def _inline(text: str, number: int) -> Any:
+    """A scalar or a flow collection on one logical line."""
+    if text.startswith("!"):
+        text = _TAG.sub("", text, count=1)
+    if text[:1] not in ("[", "{"):
+        return _scalar(text, number)
+    tokens = list(_TOKEN.finditer(text.strip()))
+    if "".join(match.group() for match in tokens) != text.strip():
+        raise _refused(number, "a quote is never closed")
+    value, used = _flow(tokens, 0, number, 0)
+    if used < len(tokens):
+        raise _refused(number, "something follows the closing bracket")
+    return value
+
+
+def _flow(tokens: list[re.Match[str]], at: int, number: int, depth: int) -> tuple[Any, int]:
+    if depth > _MAX_DEPTH:
+        raise _refused(number, "it is nested too deeply")
+    if at >= len(tokens):
+        raise _refused(number, "a bracket is never closed")
+    mark = tokens[at]["mark"]
+    if mark == "[":
+        return _flow_items(tokens, at + 1, number, depth)
+    if mark == "{":
+        return _flow_entries(tokens, at + 1, number, depth)
+    if mark:
+        raise _refused(number, f"unexpected {mark!r}")
+    return _scalar(tokens[at].group().strip(), number), at + 1
+
+
+def _flow_items(tokens: list[re.Match[str]], at: int, number: int, depth: int) -> tuple[list[Any], int]:
+    items = []
+    while at < len(tokens) and tokens[at]["mark"] != "]":
+        value, at = _flow(tokens, at, number, depth + 1)
+        items.append(value)
+        at = _after_comma(tokens, at, "]", number)
+    return items, at + 1
+
+
+def _flow_entries(tokens: list[re.Match[str]], at: int, number: int, depth: int) -> tuple[dict[str, Any], int]:
+    entries: dict[str, Any] = {}
+    while at < len(tokens) and tokens[at]["mark"] != "}":
+        token = tokens[at]
+        if token["quoted"]:  # "name" : value
+            name, rest = str(_scalar(token["quoted"], number)), ""
+            at += 1
+            if at < len(tokens) and tokens[at]["plain"]:
+                rest = tokens[at]["plain"].strip()
+            if not rest.startswith(":"):
+                raise _refused(number, f"expected ':' after {name!r}")
+            rest = rest[1:].strip()
+        else:
+            name, colon, rest = (token["plain"] or "").strip().partition(":")
+            name, rest = name.strip(), rest.strip()
+            if not colon:
+                raise _refused(number, f"expected 'name: value' between braces, but it is {token.group().strip()!r}")
+        at += 1
+        if rest:
+            entries[name] = _scalar(rest, number)
+        elif at < len(tokens) and tokens[at]["mark"] not in (",", "}"):
+            entries[name], at = _flow(tokens, at, number, depth + 1)
+        else:
+            entries[name] = None
+        at = _after_comma(tokens, at, "}", number)
+    return entries, at + 1
+
+
+def _after_comma(tokens: list[re.Match[str]], at: int, closing: str, number: int) -> int:
+    if at < len(tokens) and tokens[at]["mark"] == ",":
+        return at + 1
+    if at >= len(tokens) or tokens[at]["mark"] != closing:
+        raise _refused(number, f"expected ',' or '{closing}'")
+    return at
+
+
+def _scalar(text: str, number: int) -> Any:
+    text = text.strip()
+    if text[:1] == '"' and text[-1:] == '"' and len(text) > 1:
+        return re.sub(r"\\.", lambda match: _ESCAPES.get(match.group(), match.group()), text[1:-1])
+    if text[:1] == "'" and text[-1:] == "'" and len(text) > 1:
+        return text[1:-1].replace("''", "'")
+    if text[:1] in ("&", "*", "|", ">"):
+        raise _refused(number, f"{text[0]!r} (anchors, aliases, multi-line texts) is not supported")
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if re.fullmatch(r"[-+]?\d+", text) and len(text) < 20:
+        return int(text)
+    if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text):
+        return float(text)
+    if re.fullmatch(r"[-+]?\.(nan|inf)", text, re.IGNORECASE):
+        return float(text.lower().replace(".", ""))
+    return text

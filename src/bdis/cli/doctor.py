@@ -1,0 +1,139 @@
+"""``bdis doctor`` and ``bdis warmup``: is everything in place for a fast first frame?"""
+
+import importlib.metadata
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import terminal
+
+PACKAGES = ("numpy", "numba", "llvmlite", "opencv-python-headless", "opencv-python", "matplotlib", "typer", "rich")
+VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "neon", "sve")
+SELF_TEST_S = 1.5
+MAX_ERROR_PX = 0.25  # median, of the self-test's scene; it is about 0.1 when all is well
+
+
+def cached_kernels() -> tuple[Path | None, list[Path], int]:
+    """The folder of compiled kernels, its files, and how many kernels there are."""
+    from .. import kernels
+    from ..kernels import cache
+
+    folder = cache.cache_folder()
+    files = sorted(folder.glob("*.kernel")) if folder is not None else []
+    return folder, files, len(kernels.__all__)
+
+
+def run_doctor() -> bool:
+    """Print what matters for speed and correctness; True if the self-test passed."""
+    rows: list[tuple[object, ...]] = []
+    with terminal.working("examining"):
+        versions = _versions()
+        processor, features = _processor()
+        folder, files, count = cached_kernels()
+    rows += [("python", f"{platform.python_version()}, {sys.platform} {platform.machine()}")]
+    rows += [("packages", ", ".join(f"{name} {version}" for name, version in versions.items()))]
+    rows += [("processor", f"{processor}, {os.cpu_count()} cores; vectors: {' '.join(features) or 'none known'}")]
+    megabytes = sum(path.stat().st_size for path in files) / 1e6
+    if folder is None:
+        rows += [("compile cache", "NO WRITABLE PLACE: every process compiles anew; set BDIS_CACHE_DIR")]
+    else:
+        state = f"{len(files)} kernels, {megabytes:.1f} MB" if files else "empty; bdis warmup fills it"
+        rows += [("compile cache", f"{folder}: {state}")]
+    with terminal.working("self-test, two seconds", if_slow=terminal.COMPILING if not files else None):
+        error_px, coverage, frame_ms = _self_test()
+    passed = bool(error_px < MAX_ERROR_PX and coverage > 0.5)
+    measured = f"{error_px:.3f} px median error, {coverage:.0%} known, {frame_ms:.2f} ms (320x240)"
+    rows += [("self-test", f"{'passed' if passed else 'FAILED'}: {measured}")]
+    terminal.table(rows)
+    cache_state = {"folder": folder, "kernels": len(files), "of": count, "megabytes": megabytes}
+    self_test = {"passed": passed, "median_error_px": error_px, "coverage": coverage, "ms_per_frame": frame_ms}
+    terminal.give(
+        {
+            "python": platform.python_version(),
+            "platform": f"{sys.platform} {platform.machine()}",
+            "packages": versions,
+            "processor": processor,
+            "vector_features": features,
+            "cache": cache_state,
+            "self_test": self_test,
+        }
+    )
+    return passed
+
+
+def run_warmup() -> None:
+    """Compile or load every kernel, one after the other."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    begin = time.perf_counter()
+    with terminal.working("loading the compiler"):
+        from .. import kernels
+        from ..kernels.cache import Kernel
+    names = [name for name in kernels.__all__ if isinstance(getattr(kernels, name), Kernel)]
+    if not sys.stderr.isatty():
+        terminal.note(f"compiling or loading {len(names)} kernels ...")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("compiling", total=len(names))
+        for name in names:
+            progress.update(task, description=name)
+            getattr(kernels, name).ready()
+            progress.advance(task)
+    seconds = time.perf_counter() - begin
+    folder, files, _ = cached_kernels()
+    terminal.say(f"{len(names)} kernels ready in {seconds:.1f} s; kept in {folder or 'no place: set BDIS_CACHE_DIR'}")
+    terminal.give({"kernels": len(names), "seconds": seconds, "cache": folder, "files": len(files)})
+
+
+def _versions() -> dict[str, str]:
+    from .. import __version__
+
+    found = {"bdis": __version__}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _processor() -> tuple[str, list[str]]:
+    """Name and vector features of the processor the kernels are compiled for."""
+    import llvmlite.binding as llvm
+    import numba
+
+    chosen: Any = numba.config
+    name = chosen.CPU_NAME or llvm.get_host_cpu_name()
+    if chosen.CPU_FEATURES is not None:
+        present = {part[1:] for part in str(chosen.CPU_FEATURES).split(",") if part.startswith("+")}
+    elif chosen.CPU_NAME:
+        return str(name), ["as NUMBA_CPU_NAME says"]
+    else:
+        present = {feature for feature, here in llvm.get_host_cpu_features().items() if here}
+    return str(name), [feature for feature in VECTOR_FEATURES if feature in present]
+
+
+def _self_test() -> tuple[float, float, float]:
+    """Median error in px, coverage and ms per frame on a rendered scene."""
+    from ..matcher import StereoMatcher
+    from ..synthetic import render_tissue
+
+    pair = render_tissue(240, 320, seed=1)
+    matcher = StereoMatcher()
+    result = matcher.match(pair.left, pair.right)
+    times = []
+    end = time.perf_counter() + SELF_TEST_S
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        matcher.match(pair.left, pair.right)
+        times.append(time.perf_counter() - begin)
+    error = np.abs(result.disparity - pair.disparity)
+    known = np.isfinite(error)
+    median = float(np.median(error[known])) if known.any() else float("inf")
+    return median, result.coverage, 1e3 * float(np.median(times))

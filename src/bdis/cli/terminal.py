@@ -1,0 +1,102 @@
+"""What the commands say: to people, or as JSON to machines; results on stdout, all else on stderr."""
+
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
+
+
+@dataclass
+class Mode:
+    """How to speak; set from the options of a command."""
+
+    json: bool = False
+    debug: bool = False
+
+
+mode = Mode()
+SLOW_S = 1.5
+COMPILING = "compiling the kernels, once per machine, about 20 s"  # what a slow first match is busy with
+
+
+def say(text: str = "") -> None:
+    """A line for people."""
+    if not mode.json:
+        print(text, flush=True)
+
+
+def warn(text: str) -> None:
+    """A line for people about something they should look at."""
+    print(f"warning: {text}", file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """A line for people about what is going on."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def working(text: str, if_slow: str | None = None) -> Iterator[None]:
+    """Show that something takes a while: a spinner on a terminal, a line elsewhere; ``if_slow`` replaces the text."""
+    show: Callable[[str], None]
+    with contextlib.ExitStack() as stack:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            show = stack.enter_context(Console(stderr=True).status(f"{text} ...")).update
+        else:
+            show = note
+            note(f"{text} ...")
+        if if_slow is not None:
+            timer = threading.Timer(SLOW_S, show, [f"{if_slow} ..."])
+            timer.daemon = True
+            timer.start()
+            stack.callback(timer.cancel)
+        yield
+
+
+def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = None) -> None:
+    """Rows for people, in columns."""
+    if mode.json:
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, show_header=header is not None, padding=(0, 2, 0, 1), header_style="bold")
+    lines = [[Text(str(cell)) for cell in row] for row in rows]
+    width = len(header) if header else max(map(len, lines), default=0)
+    for column in range(width):
+        shown.add_column(Text(header[column]) if header else "", overflow="fold", style="cyan" if column == 0 else "")
+    for line in lines:
+        shown.add_row(*line)
+    # A pipe or a file has no width to break lines at.
+    Console(width=None if sys.stdout.isatty() else 200).print(shown)
+
+
+def give(data: dict[str, Any]) -> None:
+    """The whole answer, for machines."""
+    if mode.json:
+        print(json.dumps(plain(data), indent=2), flush=True)
+
+
+def plain(value: Any) -> Any:
+    """``value`` made of what JSON knows: NaN becomes null, paths and everything else text."""
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, bool | int | str | None):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return number if number - number == 0 else None

@@ -1,0 +1,177 @@
+"""From disparity to millimetres: numbers worked out by hand, sizes that do not fit, units that do."""
+
+import re
+
+import numpy as np
+import pytest
+
+import bdis
+
+RIG = bdis.Rig(focal_px=500, cx=100, cy=50, baseline_mm=5, size=(200, 120))  # f b = 2500 px mm
+VERGED = bdis.Rig(focal_px=500, cx=100, cy=50, baseline_mm=5, cx_right=110)  # doffs 10 px
+
+
+def result(disparity, variance=None):
+    disparity = np.float32(disparity)
+    probability = np.where(np.isnan(disparity), 0, 0.8).astype(np.float32)
+    return bdis.StereoResult(disparity, probability, None if variance is None else np.float32(variance))
+
+
+def test_depth_is_focal_times_baseline_over_disparity():
+    depth = bdis.Rig(500, 100, 50, 5).depth(result([[25, 50, 0.5, np.nan]]))
+    assert depth.dtype == np.float32
+    np.testing.assert_array_equal(depth, np.float32([[100, 50, 5000, np.nan]]))
+
+
+def test_what_is_not_in_front_of_the_cameras_has_no_depth():
+    assert np.isnan(bdis.Rig(500, 100, 50, 5).depth(result([[0, -3]]))).all()
+    depth = VERGED.depth(result([[0, -5, -10, -11]]))  # d + doffs = 10, 5, 0, -1
+    np.testing.assert_array_equal(depth, np.float32([[250, 500, np.nan, np.nan]]))
+
+
+@pytest.mark.parametrize("rig", [RIG, VERGED], ids=["parallel", "verged"])
+def test_disparity_inverts_depth(rig):
+    depth = np.linspace(20, 300, 57, dtype=np.float32)
+    np.testing.assert_allclose(rig.depth(rig.disparity(depth)), depth, rtol=1e-5)
+    assert np.isnan(rig.disparity([0.0, -1.0, np.nan])).all()
+
+
+def test_depth_variance_follows_the_slope_of_depth_over_disparity():
+    rig = VERGED
+    given = result([[15.0, 40.0, np.nan]], [[0.04, 0.01, np.nan]])  # d + doffs = 25, 50
+    # slope = f b / (d + doffs)^2 = 4 and 1 mm per px
+    np.testing.assert_allclose(rig.depth_variance(given), [[16 * 0.04, 1 * 0.01, np.nan]], rtol=1e-5)
+    step = 1e-2
+    nudged = rig.depth(given.disparity + step) - rig.depth(given.disparity - step)
+    np.testing.assert_allclose(rig.depth_variance(given), (nudged / (2 * step)) ** 2 * given.variance, rtol=1e-3)
+
+
+def test_depth_variance_without_a_variance_says_how_to_get_one():
+    with pytest.raises(ValueError, match=r"no variance.*variance=True"):
+        VERGED.depth_variance(result([[25.0]]))
+
+
+def test_cloud_points_project_back_to_their_pixels():
+    rng = np.random.default_rng(0)
+    disparity = rng.uniform(10, 60, (120, 200)).astype(np.float32)
+    disparity[rng.random(disparity.shape) < 0.3] = np.nan
+    left = rng.integers(0, 255, (120, 200, 3), dtype=np.uint8)
+    given = result(disparity, np.full_like(disparity, 0.04))
+    cloud = RIG.cloud(given, left)
+    x, y, z = cloud.points.T
+    columns, rows = x / z * 500 + 100, y / z * 500 + 50
+    expected_rows, expected_columns = np.nonzero(given.known)
+    np.testing.assert_allclose(columns, expected_columns, atol=1e-3)
+    np.testing.assert_allclose(rows, expected_rows, atol=1e-3)
+    np.testing.assert_array_equal(cloud.colors, left[given.known])
+    np.testing.assert_allclose(cloud.sigma_mm, np.sqrt(RIG.depth_variance(given)[given.known]))
+    assert RIG.cloud(result(disparity)).sigma_mm is None
+
+
+def test_cloud_agrees_with_the_q_matrix():
+    disparity = np.random.default_rng(1).uniform(5, 60, (40, 50)).astype(np.float32)
+    for rig in (bdis.Rig(500, 21.5, 17.25, 5), bdis.Rig(500, 21.5, 17.25, 5, cx_right=30)):
+        rows, columns = np.mgrid[:40, :50]
+        homogeneous = np.stack([columns, rows, disparity, np.ones_like(disparity)], -1) @ rig.Q.T
+        np.testing.assert_allclose(
+            rig.cloud(result(disparity)).points, (homogeneous[..., :3] / homogeneous[..., 3:]).reshape(-1, 3), rtol=1e-4
+        )
+
+
+def test_q_is_opencv_s():
+    cv2 = pytest.importorskip("cv2")
+    k = np.array([[500.0, 0, 99.5], [0, 500, 59.5], [0, 0, 1]])
+    *_, left, right, q, _, _ = cv2.stereoRectify(
+        k, np.zeros(5), k, np.zeros(5), (200, 120), np.eye(3), np.array([[-5.0], [0], [0]])
+    )[:7]
+    rig = bdis.Rig(right[0, 0], left[0, 2], left[1, 2], 5, right[0, 2])
+    np.testing.assert_allclose(rig.Q, q, atol=1e-9)
+
+
+def test_cloud_leaves_out_what_is_far_or_unsure():
+    disparity = np.float32([[25, 50, 100]])
+    given = bdis.StereoResult(disparity, np.float32([[0.9, 0.9, 0.2]]))
+    rig = bdis.Rig(500, 0, 0, 5)
+    assert len(rig.cloud(given)) == 3
+    assert rig.cloud(given, max_depth_mm=60).points[:, 2].tolist() == [50, 25]
+    assert rig.cloud(given, min_probability=0.5).points[:, 2].tolist() == [100, 50]
+
+
+@pytest.mark.parametrize(
+    ("colors", "expected"),
+    [
+        (np.full((1, 1), 7, np.uint8), [7, 7, 7]),
+        (np.uint8([[[1, 2, 3]]]), [1, 2, 3]),
+        (np.uint8([[[1, 2, 3, 255]]]), [1, 2, 3]),
+        (np.uint16([[[256, 512, 65535]]]), [1, 2, 255]),
+        (np.uint16([[[16, 32, 4095]]]), [1, 2, 255]),
+        (np.float32([[[0, 0.5, 1]]]), [0, 128, 255]),
+    ],
+    ids=["grey", "rgb", "rgba", "16 bit", "12 bit", "float"],
+)
+def test_cloud_takes_colours_of_every_kind(colors, expected):
+    assert bdis.Rig(500, 0, 0, 5).cloud(result([[25]]), colors).colors.tolist() == [expected]
+
+
+def test_scaled_sees_the_same_points():
+    half = RIG.scaled(0.5)
+    assert half.size == (100, 60)
+    # The left edge of the picture lies at -0.5 px; its angle does not change.
+    for name in ("cx", "cy"):
+        assert (getattr(half, name) + 0.5) / half.focal_px == pytest.approx((getattr(RIG, name) + 0.5) / RIG.focal_px)
+    assert half.depth(np.float32([[12.5]] * 60).repeat(100, 1))[0, 0] == 100
+    assert VERGED.scaled(2).doffs == pytest.approx(20)
+    assert VERGED.scaled(2).scaled(0.5).cx == pytest.approx(VERGED.cx)
+
+
+def test_wrong_size_offers_scaled():
+    with pytest.raises(ValueError, match="the images are 100x60 but the calibration is for 200x120") as error:
+        RIG.depth(np.zeros((60, 100), np.float32))
+    assert "rig.scaled(0.5)" in str(error.value)
+    with pytest.raises(ValueError, match="another shape"):
+        RIG.depth(np.zeros((60, 120), np.float32))
+    with pytest.raises(ValueError, match="colors is 3x3 but the result is 2x1"):
+        VERGED.cloud(result([[1, 2]]), np.zeros((3, 3), np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"focal_px": 0}, ValueError, "focal_px must be above 0, but it is 0"),
+        ({"focal_px": np.nan}, ValueError, "focal_px must be finite"),
+        ({"baseline_mm": -5}, ValueError, "swapped"),
+        ({"cx": "320"}, TypeError, "cx must be a number, but it is '320'"),
+        ({"cy": True}, TypeError, "cy must be a number"),
+        ({"size": (640, 0)}, ValueError, "size must be"),
+        ({"size": (640.5, 480)}, ValueError, "size must be"),
+        ({"size": (640,)}, ValueError, "size must be"),
+    ],
+)
+def test_numbers_no_camera_has_are_refused(change, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        bdis.Rig(**{"focal_px": 500, "cx": 320, "cy": 240, "baseline_mm": 5, **change})
+
+
+@pytest.mark.parametrize("factor", [0, -1, np.nan, np.inf])
+def test_scaling_by_nonsense_is_refused(factor):
+    with pytest.raises(ValueError, match="factor must be above 0"):
+        RIG.scaled(factor)
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+@pytest.mark.parametrize(
+    "rig", [RIG, VERGED, bdis.Rig(1 / 3, np.pi, -2.5, 5.379, 1e-7)], ids=["sized", "verged", "odd"]
+)
+def test_own_file_gives_the_same_rig_back(rig, ending, tmp_path):
+    path = tmp_path / f"rig.{ending}"
+    rig.save(path)
+    assert bdis.Rig.load(path) == rig
+
+
+def test_own_file_of_another_kind_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=re.escape(".toml or .json")):
+        RIG.save(tmp_path / "rig.yaml")
+    path = tmp_path / "rig.toml"
+    path.write_text('format = "bdis-rig"\nfocal_px = 1\ncx = 1\ncy = 1\nbaseline = 5')
+    with pytest.raises(ValueError, match="without baseline_mm, with unknown baseline"):
+        bdis.Rig.load(path)
