@@ -10,7 +10,7 @@ import matplotlib
 import numpy as np
 
 import bdis
-from bdis.synthetic import RenderedPair, render_tissue
+from bdis.synthetic import RenderedPair, render
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ FRAMES = 200
 
 def main() -> None:
     print("rendering a 640x480 pair ...", flush=True)
-    pair = render_tissue(480, 640, seed=7)
+    pair = render("tissue", 480, 640, seed=7)
 
     print("first match (compiles the kernels once per machine, about 20 s) ...", flush=True)
     matcher = bdis.StereoMatcher()

@@ -15,6 +15,7 @@ from .pyramid import (
     mark_seen_rgba,
     usable,
 )
+from .render import mark_unseen, paint_mottle, paint_vessels, shade_view, trace_view
 
 __all__ = [
     "halve_floats",
@@ -27,7 +28,12 @@ __all__ = [
     "mark_seen_grey",
     "mark_seen_rgb",
     "mark_seen_rgba",
+    "mark_unseen",
+    "paint_mottle",
+    "paint_vessels",
+    "shade_view",
     "solve",
+    "trace_view",
     "upsample_rows",
     "usable",
 ]
