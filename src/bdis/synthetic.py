@@ -354,15 +354,14 @@ def _colon(rng: np.random.Generator, frame: int, chosen: RenderOptions) -> _Worl
     folds = 64
     wall = np.zeros((4 + folds, 8))
     wall[0, :5] = 1, 0.33, 2e-3 * radius, 40 * radius, np.pi * radius
-    wall[1, :4] = radius, 0.85 * radius, 0.13 * radius, 0.07
+    wall[1, :5] = radius, 0.85 * radius, 1 / (0.13 * radius), 0.07, 1 / (0.85 * radius)
     wall[2, :3] = 0.9 * radius, 2 * np.pi / (7.3 * radius), rng.uniform(0, 2 * np.pi)
     wall[3, :3] = 0.7 * radius, 2 * np.pi / (9.7 * radius), rng.uniform(0, 2 * np.pi)
     lean, crest = rng.uniform(0, 2 * np.pi, (2, folds))
-    wall[4:, 0] = rng.uniform(-0.15, 0.15, folds)
-    wall[4:, 1] = rng.uniform(0.0, 0.2, folds) * radius
-    wall[4:, 2], wall[4:, 3] = np.cos(lean), np.sin(lean)
-    wall[4:, 4] = rng.uniform(0.7, 1.0, folds) * relief / radius
-    wall[4:, 5], wall[4:, 6] = np.cos(crest), np.sin(crest)
+    tilt = rng.uniform(0.0, 0.2, folds) * radius
+    wall[4:, :3] = np.stack([rng.uniform(0.35, 0.65, folds), tilt * np.cos(lean), tilt * np.sin(lean)], 1)
+    wall[4:, 3] = rng.uniform(0.7, 1.0, folds) * relief / radius
+    wall[4:, 4:6] = np.stack([np.cos(crest), np.sin(crest)], 1)
 
     def middle(z: float) -> Array:
         return np.array([*(wall[k, 0] * math.sin(wall[k, 1] * z + wall[k, 2]) for k in (2, 3)), z])
@@ -418,11 +417,12 @@ def _trace(world: _World, camera: Array, height: int, width: int) -> tuple[Array
 
 @lru_cache(maxsize=2)
 def _tiles(seed: int) -> Array:
-    """Periodic texture (3, n, n), float32: vessels, mottling, vessels below the surface."""
+    """Periodic texture (4, n, n), float32: vessels, mottling, vessels below the surface, bumps of the wet film."""
     rng = np.random.default_rng([seed, 3])
-    tiles = np.zeros((3, TILE, TILE), np.float32)
-    lattice = rng.uniform(-1, 1, (1, sum(cells * cells for cells in (8, 16, 32, 64, 128, 256))))
-    kernels.paint_mottle(lattice, tiles)
+    tiles = np.zeros((4, TILE, TILE), np.float32)
+    lattice = rng.uniform(-1, 1, (1, 2 * 256**2))
+    kernels.paint_mottle(lattice, 1, 8, 256, 0.78, tiles)
+    kernels.paint_mottle(lattice[:, ::-1].copy(), 3, 16, 64, 0.45, tiles)
     kernels.paint_vessels(rng.uniform(0, 1, (1, 100_000)), 0, 26, 3.2, tiles)
     kernels.paint_vessels(rng.uniform(0, 1, (1, 100_000)), 2, 8, 9.0, tiles)
     return tiles

@@ -4,9 +4,9 @@ Lengths are mm, float64; directions are unit vectors.  The arrays that describe 
 
 ``wall`` (n, 8): row 0 is kind, march factor, least step, farthest distance, size of one texture tile.
     kind 0, Z = f(X, Y): row 1 is depth, slope along x, slope along y; further rows are waves: kx, ky, phase, height.
-    kind 1, a tunnel along Z: row 1 is radius, distance between folds, width of a fold, triangularity; rows 2 and 3
-    bend it along x and y: amplitude, wave number, phase; further rows are folds: jitter, tilt, cos and sin of its
-    direction, height, cos and sin of the direction of its crest.
+    kind 1, a tunnel along Z: row 1 is radius, distance between folds, 1 / width of a fold, triangularity, 1 / distance;
+    rows 2 and 3 bend it along x and y: amplitude, wave number, phase; further rows are folds: place in units of their
+    distance, tilt along x and y, height as a share of the radius, direction of the crest (cos, sin).
 ``rods`` (m, 8): two ends, radius, material; a rod without length is a ball.
 ``camera`` (5, 3): position; the camera's x, y and z axis in the world; focal_px, cx, cy.
 ``light`` (3, 4): lamp x, y, z, kind (0 diffuse, 1 headlight); axis x, y, z, reference distance;
@@ -23,8 +23,9 @@ from .layout import BYTES, FLOATS, NUMBERS
 
 TILES = types.Array(types.float32, 3, "C")
 WALL, SHAFT, STEEL, BALL = 0, 1, 2, 3
+BLOCK = 4  # pixels along a side that share the start of their rays
 FOLDS = 64  # distinct folds of a tunnel before they repeat
-SAMPLES = 4  # a pixel on a depth edge is the mean of 4x4 rays
+SAMPLES = 3  # a pixel on a depth edge is the mean of 3x3 rays
 
 
 # ---------------------------------------------------------------- where a ray ends
@@ -41,60 +42,84 @@ def _gap(wall, x, y, z):
     x -= wall[2, 0] * math.sin(wall[2, 1] * z + wall[2, 2])
     y -= wall[3, 0] * math.sin(wall[3, 1] * z + wall[3, 2])
     rho = math.sqrt(x * x + y * y) + 1e-9
-    c, s = x / rho, y / rho
-    spacing, width = wall[1, 1], wall[1, 2]
-    nearest = int64(math.floor(z / spacing))
+    inverse = 1.0 / rho
+    c, s = x * inverse, y * inverse
+    spacing, per_width = wall[1, 1], wall[1, 2]
+    nearest = int64(math.floor(z * wall[1, 4]))
     narrow = wall[1, 3] * c * (4.0 * c * c - 3.0)  # cos(3 theta): three bands of muscle make a lumen triangular
     for k in range(nearest - 1, nearest + 2):
-        f = 4 + (k % FOLDS)
-        q = (z - (k + 0.5 + wall[f, 0]) * spacing - wall[f, 1] * (c * wall[f, 2] + s * wall[f, 3])) / width
-        crest = 0.55 + 0.45 * (c * wall[f, 5] + s * wall[f, 6])
-        near = 1.0 - q * q / 9.0
+        f = 4 + (k & (FOLDS - 1))
+        q = (z - (k + wall[f, 0]) * spacing - c * wall[f, 1] - s * wall[f, 2]) * per_width
+        near = 1.0 - q * q * (1.0 / 9.0)
         if near > 0.0:
-            narrow += wall[f, 4] * crest * near * near * near / (1.0 + q * q)
+            crest = 0.55 + 0.45 * (c * wall[f, 4] + s * wall[f, 5])
+            narrow += wall[f, 3] * crest * near * near * near / (1.0 + q * q)
     return wall[1, 0] * (1.0 - narrow) - rho
 
 
 @inner
 def _refine(wall, ox, oy, oz, dx, dy, dz, a, gap_a, b, gap_b):
-    """The zero between ``a`` and ``b`` by false position (Illinois), to 1e-9 of the distance."""
+    """The zero between ``a`` and ``b`` by false position (Illinois), to 1e-8 of the distance."""
     side = 0
     for _ in range(100):
         t = b - gap_b * (b - a) / (gap_b - gap_a)
         gap = _gap(wall, ox + t * dx, oy + t * dy, oz + t * dz)
         if gap > 0:
-            if t - a < 1e-9 * t and side == 1:
+            if t - a < 1e-8 * t and side == 1:
                 return t
             a, gap_a = t, gap
             if side == 1:
                 gap_b *= 0.5
             side = 1
         else:
-            if b - t < 1e-9 * t:
+            if b - t < 1e-8 * t:
                 return t
             b, gap_b = t, gap
             if side == -1:
                 gap_a *= 0.5
             side = -1
-        if b - a < 1e-9 * b:
+        if b - a < 1e-8 * b:
             break
     return 0.5 * (a + b)
 
 
 @inner
-def _march(wall, ox, oy, oz, dx, dy, dz, limit):
-    """Distance to the wall along a ray, or ``limit``: steps that cannot jump over a fold, then false position."""
+def _march(wall, ox, oy, oz, dx, dy, dz, start, limit):
+    """Distance to the wall along a ray, or ``limit``: steps that cannot jump over a fold, then false position.
+
+    Nothing is expected nearer than ``start``.
+    """
     factor, least = wall[0, 1], wall[0, 2]
-    t, gap = 0.0, _gap(wall, ox, oy, oz)
+    t, gap = start, _gap(wall, ox + start * dx, oy + start * dy, oz + start * dz)
     if gap <= 0:
-        return 0.0
+        t, gap = 0.0, _gap(wall, ox, oy, oz)
+        if gap <= 0:
+            return 0.0
+    rate = 0.0  # by which the gap closes
     while t < limit:
-        ahead = t + max(factor * gap, least)
+        step = max(factor * gap, least)
+        if 1.02 * gap < 5 * step * rate:  # about to arrive: step across rather than creep up to it
+            step = max(step, 1.02 * gap / rate)
+        ahead = t + step
         gap_ahead = _gap(wall, ox + ahead * dx, oy + ahead * dy, oz + ahead * dz)
         if gap_ahead <= 0:
             return min(limit, _refine(wall, ox, oy, oz, dx, dy, dz, t, gap, ahead, gap_ahead))
+        rate = (gap - gap_ahead) / step
         t, gap = ahead, gap_ahead
     return limit
+
+
+@inner
+def _clear(wall, ox, oy, oz, dx, dy, dz, spread):
+    """How far a cone that widens by ``spread`` mm per mm is free of the wall: a start for all rays in it."""
+    t = 0.0
+    while t < wall[0, 3]:
+        free = wall[0, 1] * _gap(wall, ox + t * dx, oy + t * dy, oz + t * dz)
+        ahead = (t + free) / (1 + spread)
+        if ahead < t + max(wall[0, 2], 0.01 * t):
+            break
+        t = ahead
+    return t
 
 
 @inner
@@ -125,14 +150,16 @@ def _rod(rods, k, ox, oy, oz, dx, dy, dz):
 
 
 @inner
-def _trace(wall, rods, ox, oy, oz, dx, dy, dz, limit):
+def _trace(wall, rods, ox, oy, oz, dx, dy, dz, start, limit):
     """Distance to the first thing on a ray and which: 0 the wall, k + 1 rod k."""
     found = 0
     for k in range(rods.shape[0]):
         t = _rod(rods, k, ox, oy, oz, dx, dy, dz)
         if t < limit:
             limit, found = t, k + 1
-    t = _march(wall, ox, oy, oz, dx, dy, dz, limit)
+    if limit <= start:
+        return limit, found
+    t = _march(wall, ox, oy, oz, dx, dy, dz, start, limit)
     return (t, 0) if t < limit else (limit, found)
 
 
@@ -150,12 +177,19 @@ def _ray(camera, x, y):
 @kernel(void(NUMBERS, NUMBERS, NUMBERS, NUMBERS, BYTES))
 def trace_view(wall, rods, camera, out_depth, out_what):
     """Depth (mm along the camera's z axis) at the centre of every pixel, and what is there: 0 wall, k + 1 rod k."""
-    for y in range(out_depth.shape[0]):
-        for x in range(out_depth.shape[1]):
-            dx, dy, dz, cosine = _ray(camera, float64(x), float64(y))
-            t, found = _trace(wall, rods, camera[0, 0], camera[0, 1], camera[0, 2], dx, dy, dz, wall[0, 3])
-            out_depth[y, x] = t * cosine
-            out_what[y, x] = found
+    height, width = out_depth.shape
+    ox, oy, oz = camera[0, 0], camera[0, 1], camera[0, 2]
+    spread = 0.75 * BLOCK / camera[4, 0]  # from a block's centre to its corners
+    for top in range(0, height, BLOCK):
+        for begin in range(0, width, BLOCK):
+            dx, dy, dz, _ = _ray(camera, begin + 0.5 * (BLOCK - 1), top + 0.5 * (BLOCK - 1))
+            start = _clear(wall, ox, oy, oz, dx, dy, dz, spread)
+            for y in range(top, min(top + BLOCK, height)):
+                for x in range(begin, min(begin + BLOCK, width)):
+                    dx, dy, dz, cosine = _ray(camera, float64(x), float64(y))
+                    t, found = _trace(wall, rods, ox, oy, oz, dx, dy, dz, start, wall[0, 3])
+                    out_depth[y, x] = t * cosine
+                    out_what[y, x] = found
 
 
 @kernel(void(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, BYTES))
@@ -177,7 +211,8 @@ def mark_unseen(wall, rods, left, right, left_depth, right_depth, out_unseen):
             x0 = min(int64(place), width - 2)
             a, b = right_depth[row, x0], right_depth[row, x0 + 1]
             out_unseen[y, x] = 0
-            if max(abs(a - z), abs(b - z)) < 2e-3 * z:  # the right camera plainly sees the same surface there
+            between = a + (b - a) * (place - x0)
+            if abs(between - z) < 2e-3 * z and abs(b - a) < 0.03 * z:  # plainly the same surface
                 continue
             dx, dy, dz, cosine = _ray(left, float64(x), float64(y))
             t = z / cosine
@@ -187,7 +222,7 @@ def mark_unseen(wall, rods, left, right, left_depth, right_depth, out_unseen):
             length = math.sqrt(px * px + py * py + pz * pz)
             enough = length * (1 - 1e-4)
             reached, _ = _trace(
-                wall, rods, right[0, 0], right[0, 1], right[0, 2], px / length, py / length, pz / length, enough
+                wall, rods, right[0, 0], right[0, 1], right[0, 2], px / length, py / length, pz / length, 0.0, enough
             )
             out_unseen[y, x] = 1 if reached < enough else 0
 
@@ -222,25 +257,27 @@ def _place(wall, rods, found, x, y, z):
         return x / size, y / size
     x -= wall[2, 0] * math.sin(wall[2, 1] * z + wall[2, 2])
     y -= wall[3, 0] * math.sin(wall[3, 1] * z + wall[3, 2])
-    return math.atan2(y, x) / math.pi, z / size
+    # Along the side of a fold that faces the cameras, v grows as fast as the way over it.
+    v = (z + 0.6 * (wall[1, 0] - math.sqrt(x * x + y * y))) / size
+    return math.atan2(y, x) / math.pi, v
 
 
 @inner
 def _tissue(tiles, u, v, texture):
     """Reflectance of mucosa: paler and redder regions, mottling, vessels at the surface and blurred ones below it."""
     # Factors of u are multiples of 1/2: two tiles go around a tunnel, and nothing may show a seam.
-    region = _tile(tiles, 1, 0.5 * u + 0.13 * v + 0.37, 0.21 * v - 0.5 * u + 0.11)
-    mottle = 0.6 * _tile(tiles, 1, u, v) + 0.5 * _tile(tiles, 1, 3 * u - 1.71 * v, 2.93 * v + 1.5 * u)
+    region = _tile(tiles, 1, 0.5 * u + 0.37, 0.5 * v + 0.11)
+    mottle = 0.6 * _tile(tiles, 1, u, v) + 0.5 * _tile(tiles, 1, 3 * u - 1.5 * v, 3 * v + 1.5 * u)
     vessel = _tile(tiles, 0, u, v)
-    deep = _tile(tiles, 2, 0.5 * u - 0.53 * v, 0.62 * v + 0.5 * u)
+    deep = _tile(tiles, 2, 0.5 * u - 0.5 * v, 0.5 * v + 0.5 * u)
     pale = max(0.0, min(1.0, 0.5 + 0.8 * region * min(1.0, texture)))
     bright = max(0.1, 1.0 + 0.30 * texture * mottle)
     cover = min(0.92, 0.85 * texture * vessel)
     below = min(0.6, 0.40 * texture * deep)
     red = (0.50 + 0.14 * pale) * bright
-    green = (0.125 + 0.135 * pale) * bright
-    blue = (0.105 + 0.105 * pale) * bright
-    red, green, blue = red * (1 - 0.55 * below), green * (1 - 0.60 * below), blue * (1 - 0.35 * below)
+    green = (0.115 + 0.115 * pale) * bright
+    blue = (0.090 + 0.090 * pale) * bright
+    red, green, blue = red * (1 - 0.50 * below), green * (1 - 0.60 * below), blue * (1 - 0.40 * below)
     return red + (0.27 - red) * cover, green + (0.022 - green) * cover, blue + (0.028 - blue) * cover
 
 
@@ -262,15 +299,18 @@ def _reflectance(wall, rods, tiles, texture, found, x, y, z):
     return _tissue(tiles, u, v, texture)
 
 
-@kernel(void(NUMBERS, TILES))
-def paint_mottle(lattice, out_tiles):
-    """Layer 1: smooth periodic noise of six octaves, each on a lattice twice as fine, about -1 to 1."""
+@kernel(void(NUMBERS, int64, int64, int64, float64, TILES))
+def paint_mottle(lattice, layer, coarsest, finest, decay, out_tiles):
+    """Smooth periodic noise, about -1 to 1: octaves of ``coarsest`` to ``finest`` cells across the tile, powers of 2.
+
+    ``lattice``: (1, n), a value from -1 to 1 for each cell of all octaves.
+    """
     size = out_tiles.shape[1]
-    first, cells, share = 0, 8, 0.75
+    first, cells, share = 0, coarsest, 0.75
     for y in range(size):
         for x in range(size):
-            out_tiles[1, y, x] = 0
-    while cells <= 256:
+            out_tiles[layer, y, x] = 0
+    while cells <= finest:
         step = cells / size
         for y in range(size):
             v = y * step
@@ -285,22 +325,22 @@ def paint_mottle(lattice, out_tiles):
                 u1, v1 = (u0 + 1) & (cells - 1), (v0 + 1) & (cells - 1)
                 top = lattice[0, first + v0 * cells + u0] * (1 - a) + lattice[0, first + v0 * cells + u1] * a
                 low = lattice[0, first + v1 * cells + u0] * (1 - a) + lattice[0, first + v1 * cells + u1] * a
-                out_tiles[1, y, x] += share * (top * (1 - b) + low * b)
+                out_tiles[layer, y, x] += share * (top * (1 - b) + low * b)
         first += cells * cells
         cells *= 2
-        share *= 0.78
+        share *= decay
 
 
 @inner
 def _stamp(tiles, layer, x, y, radius, depth):
     """A soft dark spot; spots in a row are a vessel."""
     size = tiles.shape[1]
-    reach = int64(2.2 * radius) + 1
+    reach = int64(1.5 * radius)
     x0, y0 = int64(math.floor(x)), int64(math.floor(y))
     for j in range(y0 - reach, y0 + reach + 2):
         for i in range(x0 - reach, x0 + reach + 2):
-            away = ((i - x) ** 2 + (j - y) ** 2) / (radius * radius)
-            value = np.float32(depth * math.exp(-away * away * 0.7))
+            inside = max(0.0, 1.0 - ((i - x) ** 2 + (j - y) ** 2) / (2.25 * radius * radius))
+            value = np.float32(depth * inside * inside * (3 - 2 * inside))
             if value > tiles[layer, j & (size - 1), i & (size - 1)]:
                 tiles[layer, j & (size - 1), i & (size - 1)] = value
 
@@ -324,8 +364,12 @@ def paint_vessels(random, layer, trees, radius, out_tiles):
                 stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3], stack[waiting, 4]
             )  # fmt: skip
             turn, whole = 0.0, left
+            root = whole if waiting == 0 else 0.0  # a tree rises from the depth, a branch begins where it forks
             while left > 0 and thick > 0.45:
-                _stamp(out_tiles, layer, x, y, thick, min(1.0, 0.35 + 0.25 * thick) * min(1.0, 4 * left / whole))
+                fade = min(1.0, 4 * left / whole)
+                if root:
+                    fade = min(fade, 5 * (1 - left / whole))
+                _stamp(out_tiles, layer, x, y, thick, min(1.0, 0.35 + 0.25 * thick) * fade)
                 used = (used + 3) % n
                 step = max(0.7, 0.6 * thick)
                 turn = 0.80 * turn + 0.06 * (random[0, used] - 0.5) * step
@@ -357,11 +401,17 @@ def _normal(wall, rods, found, x, y, z):
         along = (ax * px + ay * py + az * pz) / max(1e-300, ax * ax + ay * ay + az * az)
         along = max(0.0, min(1.0, along))
         nx, ny, nz = px - along * ax, py - along * ay, pz - along * az
+    elif wall[0, 0] == 0.0:
+        nx, ny, nz = wall[1, 1], wall[1, 2], -1.0
+        for k in range(2, wall.shape[0]):
+            slope = wall[k, 3] * math.cos(wall[k, 0] * x + wall[k, 1] * y + wall[k, 2])
+            nx += slope * wall[k, 0]
+            ny += slope * wall[k, 1]
     else:
-        e = 1e-4 * wall[0, 4]
-        nx = _gap(wall, x + e, y, z) - _gap(wall, x - e, y, z)
-        ny = _gap(wall, x, y + e, z) - _gap(wall, x, y - e, z)
-        nz = _gap(wall, x, y, z + e) - _gap(wall, x, y, z - e)
+        e = 1e-5 * wall[0, 4]
+        here = _gap(wall, x, y, z)
+        nx, ny = _gap(wall, x + e, y, z) - here, _gap(wall, x, y + e, z) - here
+        nz = _gap(wall, x, y, z + e) - here
     length = math.sqrt(nx * nx + ny * ny + nz * nz)
     return nx / length, ny / length, nz / length
 
@@ -369,8 +419,8 @@ def _normal(wall, rods, found, x, y, z):
 @inner
 def _wet_normal(tiles, u, v, nx, ny, nz):
     """The normal of the film of mucus: small bumps break a highlight into glints."""
-    p = 0.11 * _tile(tiles, 1, u + 0.31, 0.9 * v) + 0.10 * _tile(tiles, 1, 2.5 * u, 2.7 * v + 0.17)
-    q = 0.11 * _tile(tiles, 1, u, 0.9 * v + 0.57) + 0.10 * _tile(tiles, 1, 2.5 * u + 0.43, 2.7 * v)
+    p = 0.16 * _tile(tiles, 3, u + 0.31, v) + 0.16 * _tile(tiles, 3, 2.5 * u, 2.7 * v + 0.17)
+    q = 0.16 * _tile(tiles, 3, u, v + 0.57) + 0.16 * _tile(tiles, 3, 2.5 * u + 0.43, 2.7 * v)
     # Two tangents that vary smoothly with the normal, as long as it is not along -y.
     tx, ty, tz = -nz, 0.0, nx
     length = math.sqrt(tx * tx + tz * tz) + 1e-9
@@ -411,7 +461,7 @@ def _light(wall, rods, tiles, light, camera, found, x, y, z, nx, ny, nz):
     u, v = _place(wall, rods, found, x, y, z)
     wx, wy, wz = _wet_normal(tiles, u, v, nx, ny, nz)
     shine = max(0.0, wx * hx + wy * hy + wz * hz)
-    gloss = 1.6 * shine**500 + 0.05 * shine**40
+    gloss = 1.6 * shine**800 + 0.05 * shine**40
     return strength * (0.06 + 0.94 * facing), light[2, 0] * strength * gloss
 
 
@@ -430,26 +480,27 @@ def _smoke(tiles, light, camera, dx, dy, dz, t, size):
 
 @inner
 def _edge(depth, what, x, y):
-    """Is there a depth edge at the pixel?"""
+    """The least depth around a pixel with a depth edge; 0 if there is none."""
     height, width = depth.shape
     here = 1.0 / depth[y, x]
     x0, x1 = max(0, x - 1), min(width - 1, x + 1)
     y0, y1 = max(0, y - 1), min(height - 1, y + 1)
+    found, near = False, depth[y, x]
     for j in range(y0, y1 + 1):
         for i in range(x0, x1 + 1):
-            if what[j, i] != what[y, x]:
-                return True
-    if x0 < x < x1 and abs(1.0 / depth[y, x0] + 1.0 / depth[y, x1] - 2 * here) > 0.01 * here:
-        return True
-    return y0 < y < y1 and abs(1.0 / depth[y0, x] + 1.0 / depth[y1, x] - 2 * here) > 0.01 * here
+            found |= what[j, i] != what[y, x]
+            near = min(near, depth[j, i])
+    found |= x0 < x < x1 and abs(1.0 / depth[y, x0] + 1.0 / depth[y, x1] - 2 * here) > 0.01 * here
+    found |= y0 < y < y1 and abs(1.0 / depth[y0, x] + 1.0 / depth[y1, x] - 2 * here) > 0.01 * here
+    return near if found else 0.0
 
 
 @inner
-def _shade_ray(wall, rods, tiles, light, camera, x, y):
-    """Colour of one ray, linear light."""
-    dx, dy, dz, _ = _ray(camera, x, y)
+def _shade_ray(wall, rods, tiles, light, camera, x, y, near):
+    """Colour of one ray, linear light; its neighbourhood has a depth of ``near`` or more."""
+    dx, dy, dz, cosine = _ray(camera, x, y)
     ox, oy, oz = camera[0, 0], camera[0, 1], camera[0, 2]
-    t, found = _trace(wall, rods, ox, oy, oz, dx, dy, dz, wall[0, 3])
+    t, found = _trace(wall, rods, ox, oy, oz, dx, dy, dz, 0.97 * near / cosine, wall[0, 3])
     px, py, pz = ox + t * dx, oy + t * dy, oz + t * dz
     nx, ny, nz = _normal(wall, rods, found, px, py, pz)
     red, green, blue = _reflectance(wall, rods, tiles, light[2, 1], found, px, py, pz)
@@ -485,12 +536,13 @@ def shade_view(wall, rods, camera, light, tiles, depth, what, out_rgb):
     height, width = depth.shape
     for y in range(height):
         for x in range(width):
-            if _edge(depth, what, x, y):
+            near = _edge(depth, what, x, y)
+            if near:
                 red, green, blue = 0.0, 0.0, 0.0
                 for k in range(SAMPLES * SAMPLES):
                     i = (k % SAMPLES + 0.5) / SAMPLES - 0.5
                     j = (k // SAMPLES + 0.5) / SAMPLES - 0.5
-                    r, g, b = _shade_ray(wall, rods, tiles, light, camera, x + i, y + j)
+                    r, g, b = _shade_ray(wall, rods, tiles, light, camera, x + i, y + j, near)
                     red, green, blue = red + min(r, 1.5), green + min(g, 1.5), blue + min(b, 1.5)
                 share = 1.0 / (SAMPLES * SAMPLES)
                 red, green, blue = share * red, share * green, share * blue
