@@ -353,10 +353,11 @@ def _colon(rng: np.random.Generator, frame: int, chosen: RenderOptions) -> _Worl
         raise ValueError(f"relief_mm is {relief:g}; expected 0 to a quarter of depth_mm ({2 * radius:g})")
     folds = 64
     wall = np.zeros((4 + folds, 8))
-    wall[0, :5] = 1, 0.33, 2e-3 * radius, 40 * radius, np.pi * radius
+    steepest = 6.5 * relief / radius + 1.1  # side of a fold, in a bend
+    wall[0, :5] = 1, 1.1 / math.hypot(1, steepest), 1e-3 * radius, 40 * radius, np.pi * radius
     wall[1, :5] = radius, 0.85 * radius, 1 / (0.13 * radius), 0.07, 1 / (0.85 * radius)
-    wall[2, :3] = 0.9 * radius, 2 * np.pi / (7.3 * radius), rng.uniform(0, 2 * np.pi)
-    wall[3, :3] = 0.7 * radius, 2 * np.pi / (9.7 * radius), rng.uniform(0, 2 * np.pi)
+    wall[2, :3] = 0.85 * radius, 1 / (7.3 * radius), rng.uniform(0, 1)
+    wall[3, :3] = 0.70 * radius, 1 / (9.7 * radius), rng.uniform(0, 1)
     lean, crest = rng.uniform(0, 2 * np.pi, (2, folds))
     tilt = rng.uniform(0.0, 0.2, folds) * radius
     wall[4:, :3] = np.stack([rng.uniform(0.35, 0.65, folds), tilt * np.cos(lean), tilt * np.sin(lean)], 1)
@@ -364,7 +365,9 @@ def _colon(rng: np.random.Generator, frame: int, chosen: RenderOptions) -> _Worl
     wall[4:, 4:6] = np.stack([np.cos(crest), np.sin(crest)], 1)
 
     def middle(z: float) -> Array:
-        return np.array([*(wall[k, 0] * math.sin(wall[k, 1] * z + wall[k, 2]) for k in (2, 3)), z])
+        turns = wall[2:4, 1] * z + wall[2:4, 2]
+        turns -= np.floor(turns + 0.5)
+        return np.array([*(wall[2:4, 0] * (8 * turns - 16 * turns * np.abs(turns))), z])
 
     here = 0.05 * radius * frame
     position = middle(here)
@@ -400,11 +403,13 @@ def _baseline(chosen: RenderOptions, world: _World, focal: float, height: int, w
         raise ValueError(f"disparity_px is {wanted:g}; expected 1 to {0.9 * width:g} for a width of {width}")
     rows, columns = COARSE
     baseline = 0.0
-    for _ in range(3 if world.centred else 1):  # where the left camera is may depend on the baseline
-        camera, _ = world.cameras(baseline, focal * columns / width, rows, columns)
+    for attempt in range(10 if world.centred else 1):  # where the left camera is may depend on the baseline
+        camera, _ = world.cameras(baseline, focal, height, width)
+        camera[4] *= columns / width
         camera[4, 1:] = (columns - 1) / 2, (rows - 1) / 2
         depth = _trace(world, camera, rows, columns)[0]
-        baseline = wanted / float(np.median(focal / np.maximum(depth, 1e-9)))
+        fitting = wanted / float(np.median(focal / np.maximum(depth, 1e-9)))
+        baseline = fitting if attempt == 0 else (baseline + fitting) / 2
     return baseline
 
 

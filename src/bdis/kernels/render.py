@@ -5,8 +5,8 @@ Lengths are mm, float64; directions are unit vectors.  The arrays that describe 
 ``wall`` (n, 8): row 0 is kind, march factor, least step, farthest distance, size of one texture tile.
     kind 0, Z = f(X, Y): row 1 is depth, slope along x, slope along y; further rows are waves: kx, ky, phase, height.
     kind 1, a tunnel along Z: row 1 is radius, distance between folds, 1 / width of a fold, triangularity, 1 / distance;
-    rows 2 and 3 bend it along x and y: amplitude, wave number, phase; further rows are folds: place in units of their
-    distance, tilt along x and y, height as a share of the radius, direction of the crest (cos, sin).
+    rows 2 and 3 bend it along x and y: amplitude, 1 / wave length, phase in waves; further rows are folds: place in
+    units of their distance, tilt along x and y, height as a share of the radius, direction of the crest (cos, sin).
 ``rods`` (m, 8): two ends, radius, material; a rod without length is a ball.
 ``camera`` (5, 3): position; the camera's x, y and z axis in the world; focal_px, cx, cy.
 ``light`` (3, 4): lamp x, y, z, kind (0 diffuse, 1 headlight); axis x, y, z, reference distance;
@@ -32,6 +32,13 @@ SAMPLES = 3  # a pixel on a depth edge is the mean of 3x3 rays
 
 
 @inner
+def _wave(t):
+    """Nearly sin(2 pi t), from parabolas: a bend need not cost a sine."""
+    t -= math.floor(t + 0.5)
+    return 8.0 * t - 16.0 * t * abs(t)
+
+
+@inner
 def _gap(wall, x, y, z):
     """Positive in front of the wall, negative behind it, 0 on it."""
     if wall[0, 0] == 0.0:
@@ -39,8 +46,8 @@ def _gap(wall, x, y, z):
         for k in range(2, wall.shape[0]):
             height += wall[k, 3] * math.sin(wall[k, 0] * x + wall[k, 1] * y + wall[k, 2])
         return height - z
-    x -= wall[2, 0] * math.sin(wall[2, 1] * z + wall[2, 2])
-    y -= wall[3, 0] * math.sin(wall[3, 1] * z + wall[3, 2])
+    x -= wall[2, 0] * _wave(wall[2, 1] * z + wall[2, 2])
+    y -= wall[3, 0] * _wave(wall[3, 1] * z + wall[3, 2])
     rho = math.sqrt(x * x + y * y) + 1e-9
     inverse = 1.0 / rho
     c, s = x * inverse, y * inverse
@@ -98,7 +105,7 @@ def _march(wall, ox, oy, oz, dx, dy, dz, start, limit):
     rate = 0.0  # by which the gap closes
     while t < limit:
         step = max(factor * gap, least)
-        if 1.02 * gap < 5 * step * rate:  # about to arrive: step across rather than creep up to it
+        if 1.02 * gap < 10 * least * rate:  # about to arrive: step across rather than creep up to it
             step = max(step, 1.02 * gap / rate)
         ahead = t + step
         gap_ahead = _gap(wall, ox + ahead * dx, oy + ahead * dy, oz + ahead * dz)
@@ -255,8 +262,8 @@ def _place(wall, rods, found, x, y, z):
         return radius * math.atan2(ax, -az) / size, radius * math.asin(max(-1.0, min(1.0, ay / radius))) / size
     if wall[0, 0] == 0.0:
         return x / size, y / size
-    x -= wall[2, 0] * math.sin(wall[2, 1] * z + wall[2, 2])
-    y -= wall[3, 0] * math.sin(wall[3, 1] * z + wall[3, 2])
+    x -= wall[2, 0] * _wave(wall[2, 1] * z + wall[2, 2])
+    y -= wall[3, 0] * _wave(wall[3, 1] * z + wall[3, 2])
     # Along the side of a fold that faces the cameras, v grows as fast as the way over it.
     v = (z + 0.6 * (wall[1, 0] - math.sqrt(x * x + y * y))) / size
     return math.atan2(y, x) / math.pi, v
@@ -294,7 +301,7 @@ def _reflectance(wall, rods, tiles, texture, found, x, y, z):
         worn = 1.0 + 0.25 * texture * scratch
         if material == SHAFT:
             return 0.045 * worn, 0.047 * worn, 0.052 * worn
-        return 0.30 * worn, 0.31 * worn, 0.33 * worn
+        return 0.13 * worn, 0.135 * worn, 0.145 * worn
     u, v = _place(wall, rods, found, x, y, z)
     return _tissue(tiles, u, v, texture)
 
@@ -438,12 +445,12 @@ def _light(wall, rods, tiles, light, camera, found, x, y, z, nx, ny, nz):
     if light[0, 3] == 0.0:
         facing = -(nx * light[1, 0] + ny * light[1, 1] + nz * light[1, 2])
         lit = 0.52 + 0.36 * facing - 0.16 * ny
-        return (lit if material != SHAFT else 2.0 * lit), 0.0
+        return (lit if material in (WALL, BALL) else 2.0 * lit), 0.0
     lx, ly, lz = light[0, 0] - x, light[0, 1] - y, light[0, 2] - z
     distance = math.sqrt(lx * lx + ly * ly + lz * lz) + 1e-9
     lx, ly, lz = lx / distance, ly / distance, lz / distance
     on_axis = -(lx * light[1, 0] + ly * light[1, 1] + lz * light[1, 2])
-    cone = max(0.0, min(1.0, (on_axis - 0.74) / 0.22))
+    cone = max(0.0, min(1.0, (on_axis - 0.76) / 0.22))
     cone = 0.04 + 0.96 * cone * cone * (3 - 2 * cone)
     strength = cone * (light[1, 3] / distance) ** 2
     facing = max(0.0, nx * lx + ny * ly + nz * lz)
@@ -454,9 +461,9 @@ def _light(wall, rods, tiles, light, camera, found, x, y, z, nx, ny, nz):
     hx, hy, hz = hx / length, hy / length, hz / length
     if material in (SHAFT, STEEL):
         shine = max(0.0, nx * hx + ny * hy + nz * hz)
-        gloss = 0.9 * shine**60 + 0.12 * shine**8
+        gloss = 1.2 * shine**80 + 0.25 * shine**10
         if material == SHAFT:
-            gloss = 0.35 * shine**40 + 0.02 * shine**6
+            gloss = 0.25 * shine**50 + 0.015 * shine**6
         return strength * (0.25 + 0.75 * facing), light[2, 0] * strength * gloss
     u, v = _place(wall, rods, found, x, y, z)
     wx, wy, wz = _wet_normal(tiles, u, v, nx, ny, nz)
@@ -475,7 +482,7 @@ def _smoke(tiles, light, camera, dx, dy, dz, t, size):
     v = (camera[0, 1] + near * dy) / size - 0.6 * light[2, 3]
     wisp = _tile(tiles, 1, 0.23 * u, 0.23 * v) + 0.4 * _tile(tiles, 1, 0.55 * u - 0.2 * v, 0.55 * v + 0.2 * u)
     density = max(0.15, 0.6 + 0.8 * wisp)
-    return 1.0 - math.exp(-2.0 * light[2, 2] * density * min(2.0, t / light[1, 3]))
+    return 1.0 - math.exp(-2.5 * light[2, 2] * density * min(2.0, t / light[1, 3]))
 
 
 @inner
@@ -490,8 +497,8 @@ def _edge(depth, what, x, y):
         for i in range(x0, x1 + 1):
             found |= what[j, i] != what[y, x]
             near = min(near, depth[j, i])
-    found |= x0 < x < x1 and abs(1.0 / depth[y, x0] + 1.0 / depth[y, x1] - 2 * here) > 0.01 * here
-    found |= y0 < y < y1 and abs(1.0 / depth[y0, x] + 1.0 / depth[y1, x] - 2 * here) > 0.01 * here
+    found |= x0 < x < x1 and abs(1.0 / depth[y, x0] + 1.0 / depth[y, x1] - 2 * here) > 0.02 * here
+    found |= y0 < y < y1 and abs(1.0 / depth[y0, x] + 1.0 / depth[y1, x] - 2 * here) > 0.02 * here
     return near if found else 0.0
 
 
