@@ -1,7 +1,8 @@
 """Rendered stereo pairs with exact depth, from formulas alone: looks like endoscopy, and nothing to download.
 
 Two parallel pinhole cameras look at a wall of tissue, with or without instruments in front of it.  Rays are traced in
-float64 by ``kernels/render.py``; this module arranges scenes, cameras and light, and models the sensor.
+float64 by ``kernels/rays.py`` and coloured by ``paint.py`` and ``shade.py`` beside it; this module arranges scenes,
+cameras and light, and models the sensor.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from . import kernels
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-SHAFT, STEEL, BALL = 1.0, 2.0, 3.0  # materials of rods, as kernels/render.py knows them
+SHAFT, STEEL, BALL = 1.0, 2.0, 3.0  # materials of rods, as kernels/paint.py knows them
 TILE = 1024  # texels along a side of the periodic texture
 COARSE = (48, 64)  # picture in which the baseline for a wanted disparity is found
 
@@ -226,7 +227,7 @@ def _options(given: dict[str, Any]) -> RenderOptions:
 
 @dataclass(frozen=True)
 class _World:
-    """A scene at one moment, in the arrays of kernels/render.py, and where the cameras are."""
+    """A scene at one moment, in the arrays of kernels/rays.py, and where the cameras are."""
 
     wall: Array
     rods: Array
@@ -236,7 +237,7 @@ class _World:
     centred: bool = False
 
     def cameras(self, baseline: float, focal: float, height: int, width: int) -> tuple[Array, Array]:
-        """Both cameras as kernels/render.py wants them."""
+        """Both cameras as kernels/rays.py wants them."""
         middle = [focal, (width - 1) / 2, (height - 1) / 2]
         start = self.position - (baseline / 2 if self.centred else 0.0) * self.axes[0]
         left = np.vstack([start, self.axes, middle])

@@ -3,6 +3,7 @@
 from .filters import hide_unseen
 from .fusion import upsample_rows
 from .levels import solve
+from .paint import paint_mottle, paint_vessels
 from .pyramid import (
     halve_floats,
     halve_grey,
@@ -15,7 +16,8 @@ from .pyramid import (
     mark_seen_rgba,
     usable,
 )
-from .render import mark_unseen, paint_mottle, paint_vessels, shade_view, trace_view
+from .rays import mark_unseen, trace_view
+from .shade import shade_view
 
 __all__ = [
     "halve_floats",
