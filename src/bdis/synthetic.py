@@ -279,6 +279,7 @@ def _fold_wall(rng: np.random.Generator, depth: float, relief: float) -> Array:
     wall[2:, :4] = np.stack([number * np.cos(angle), number * np.sin(angle), phase, height], 1)
     steepest = math.hypot(tilt[0], tilt[1]) + float((number * height).sum())
     wall[0, :5] = 0, 1 / math.hypot(1, steepest), 1e-3 * depth, 20 * depth, 1.6 * depth
+    wall[0, 5] = (number**2 * height).sum()
     return wall
 
 
@@ -356,6 +357,7 @@ def _colon(rng: np.random.Generator, frame: int, chosen: RenderOptions) -> _Worl
     wall = np.zeros((4 + folds, 8))
     steepest = 6.5 * relief / radius + 1.1  # side of a fold, in a bend
     wall[0, :5] = 1, 1.1 / math.hypot(1, steepest), 1e-3 * radius, 40 * radius, np.pi * radius
+    wall[0, 5] = (60 * relief / radius + 8) / radius
     wall[1, :5] = radius, 0.85 * radius, 1 / (0.13 * radius), 0.07, 1 / (0.85 * radius)
     wall[2, :3] = 0.85 * radius, 1 / (7.3 * radius), rng.uniform(0, 1)
     wall[3, :3] = 0.70 * radius, 1 / (9.7 * radius), rng.uniform(0, 1)

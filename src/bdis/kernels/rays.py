@@ -2,7 +2,8 @@
 
 Lengths are mm, float64; directions are unit vectors.  The arrays that describe a scene:
 
-``wall`` (n, 8): row 0 is kind, march factor, least step, farthest distance, size of one texture tile.
+``wall`` (n, 8): row 0 is kind, 1 / steepest change of the gap, least step, farthest distance, size of a texture tile,
+    sharpest bend of the gap along a ray (1 / mm).
     kind 0, Z = f(X, Y): row 1 is depth, slope along x, slope along y; further rows are waves: kx, ky, phase, height.
     kind 1, a tunnel along Z: row 1 is radius, distance between folds, 1 / width of a fold, triangularity, 1 / distance;
     rows 2 and 3 bend it along x and y: amplitude, 1 / wave length, phase in waves; further rows are folds: place in
@@ -96,9 +97,14 @@ def _march(wall, ox, oy, oz, dx, dy, dz, start, limit):
         t, gap = 0.0, gap_at(wall, ox, oy, oz)
         if gap <= 0:
             return 0.0
-    rate = 0.0  # by which the gap closes
+    bend, near = wall[0, 5], 0.2 * wall[1, 0]
+    rate, step = 0.0, 0.0  # the rate at which the gap closed over the last step
     while t < limit:
-        step = max(factor * gap, least)
+        if step > 0 and gap < near:
+            now = max(0.0, rate + 0.5 * bend * step)  # the rate here at most; it grows by `bend` per mm at most
+            step = max(factor * gap, least, 2 * gap / (now + math.sqrt(now * now + 2 * bend * gap) + 1e-9))
+        else:
+            step = max(factor * gap, least)
         if 1.02 * gap < 10 * least * rate:  # about to arrive: step across rather than creep up to it
             step = max(step, 1.02 * gap / rate)
         ahead = t + step
