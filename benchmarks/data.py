@@ -50,11 +50,11 @@ def authors_frames(set_name: str) -> list[Frame]:
 
 def rendered_frames(count: int = 4, height: int = 480, width: int = 640) -> list[Frame]:
     """Tissue as the project renders it, with different shapes, textures and noise."""
-    from bdis.synthetic import render_tissue
+    from bdis.synthetic import render
 
     frames = []
     for seed in range(count):
-        pair = render_tissue(height, width, seed=seed, texture=0.6 + 0.2 * (seed % 3), noise=1.0 + seed % 3)
+        pair = render("tissue", height, width, seed=seed, texture=0.6 + 0.2 * (seed % 3), noise=1.0 + seed % 3)
         depth = np.where(np.isnan(pair.disparity), np.inf, pair.depth_mm)
         product = pair.focal_px * pair.baseline_mm
         frames.append(Frame("rendered", str(seed), pair.left, pair.right, depth, product, max_depth_mm=200.0))

@@ -223,9 +223,9 @@ def start() -> dict:
 
 def sizes(rounds: int) -> dict:
     """Cost per pixel over the image size, the sizes taking turns frame by frame; and two threads against one."""
-    from bdis.synthetic import render_tissue
+    from bdis.synthetic import render
 
-    pair = render_tissue(480, 640, seed=0)
+    pair = render("tissue", 480, 640, seed=0)
     shapes = ((640, 480), (1280, 960), (1920, 1080), (3840, 2160))
     pairs = {shape: [_resized_grey(image, *shape) for image in (pair.left, pair.right)] for shape in shapes}
     matchers = {shape: bdis.StereoMatcher("fast") for shape in shapes}

@@ -100,7 +100,7 @@ def test_nothing_is_predicted_inside_black_borders(name, preset):
 
 @pytest.mark.parametrize(
     ("preset", "median_mm", "bad_1px", "coverage"),
-    [("balanced", 0.13, 0.06, 0.85), ("fast", 0.13, 0.06, 0.85), ("paper", 0.12, 0.06, 0.85)],
+    [("balanced", 0.11, 0.065, 0.91), ("fast", 0.12, 0.057, 0.91), ("paper", 0.11, 0.063, 0.91)],
 )
 def test_rendered_tissue(preset, median_mm, bad_1px, coverage):
     frames = rendered_frames(2)

@@ -15,7 +15,7 @@ import pytest
 import bdis
 from bdis.cli import app, doctor, terminal
 from bdis.cli.app import run
-from bdis.synthetic import render_tissue
+from bdis.synthetic import render
 from benchmarks.data import AUTHORS_SET
 
 HEIGHT, WIDTH = 240, 320
@@ -32,7 +32,7 @@ def bdis_command(*arguments, **options):
 
 @pytest.fixture(scope="module")
 def scene():
-    return render_tissue(HEIGHT, WIDTH, seed=2)
+    return render("tissue", HEIGHT, WIDTH, seed=2)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.synthetic import render_tissue
+from bdis.synthetic import render
 
 cv2 = pytest.importorskip("cv2")
 
@@ -127,7 +127,7 @@ def test_missing_opencv_names_the_pip_command(monkeypatch):
 
 @pytest.fixture(scope="module")
 def pair():
-    return render_tissue(240, 320, seed=3)
+    return render("tissue", 240, 320, seed=3)
 
 
 @pytest.fixture(scope="module")

@@ -70,8 +70,8 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
 
     Examples
     --------
-    >>> from bdis.synthetic import render_tissue
-    >>> pair = render_tissue(240, 320)
+    >>> from bdis.synthetic import render
+    >>> pair = render("tissue", 240, 320)
     >>> check_rectification(pair.left, pair.right).warnings
     ()
     >>> check_rectification(pair.right, pair.left).swapped

@@ -25,10 +25,10 @@ def run_demo(out: Path, preset: str) -> None:
     settings = parse_settings(preset, [])
     with all_or_nothing(out) as stage:
         from ..matcher import StereoMatcher
-        from ..synthetic import render_tissue
+        from ..synthetic import render
 
         with terminal.working(f"rendering a {WIDTH}x{HEIGHT} pair of wet tissue"):
-            pair = render_tissue(HEIGHT, WIDTH, seed=SEED)
+            pair = render("tissue", HEIGHT, WIDTH, seed=SEED)
         rig = Rig(pair.focal_px, (WIDTH - 1) / 2, (HEIGHT - 1) / 2, pair.baseline_mm, size=(WIDTH, HEIGHT))
         matcher = StereoMatcher(**asdict(settings))
         sure_matcher = StereoMatcher(**asdict(with_uncertainty(settings, [])))

@@ -122,9 +122,9 @@ def _processor() -> tuple[str, list[str]]:
 def _self_test() -> tuple[float, float, float]:
     """Median error in px, coverage and ms per frame on a rendered scene."""
     from ..matcher import StereoMatcher
-    from ..synthetic import render_tissue
+    from ..synthetic import render
 
-    pair = render_tissue(240, 320, seed=1)
+    pair = render("tissue", 240, 320, seed=1)
     matcher = StereoMatcher()
     result = matcher.match(pair.left, pair.right)
     times = []

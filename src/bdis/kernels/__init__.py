@@ -4,6 +4,7 @@ from .certainty import judge
 from .filters import hide_unknown, hide_unseen
 from .fusion import upsample_rows
 from .levels import prepare, solve
+from .paint import paint_mottle, paint_vessels
 from .pyramid import (
     halve_floats,
     halve_grey,
@@ -16,6 +17,8 @@ from .pyramid import (
     mark_seen_rgba,
     usable,
 )
+from .rays import mark_unseen, trace_view
+from .shade import shade_view
 from .start import global_start
 from .surface import bind, smooth
 from .warp import warp
@@ -35,9 +38,14 @@ __all__ = [
     "mark_seen_grey",
     "mark_seen_rgb",
     "mark_seen_rgba",
+    "mark_unseen",
+    "paint_mottle",
+    "paint_vessels",
     "prepare",
+    "shade_view",
     "smooth",
     "solve",
+    "trace_view",
     "upsample_rows",
     "usable",
     "warp",
