@@ -15,7 +15,7 @@ class Settings:
 
     # Patches and pyramid
     patch_size: int = 8  # px of a level, even, 4 to 16
-    overlap: float = 0.60  # share of a patch covered by its neighbour, 0 to 0.95; stride = floor(size * (1 - overlap))
+    overlap: float = 0.40  # share of a patch covered by its neighbour, 0 to 0.95; stride = floor(size * (1 - overlap))
     finest_level: int = 1  # last level searched, 1 to 4: a pixel of level n is 2^n x 2^n image pixels
     coarsest_level: int | None = None  # first level searched, up to 10; None: as coarse as the image allows
 
@@ -49,7 +49,7 @@ class Settings:
     # What is thrown away [III-F]
     min_valid: float = 0.25  # share of a patch's pixels that both cameras saw, 0 to 1
     min_support: float = 0.22  # share of a pixel's spatial weight that accepted patches must hold, 0 to 1
-    min_probability: float = 0.05  # pixels below are unknown, 0 to 1
+    min_probability: float = 0.35  # pixels below are unknown, 0 to 1
     segment_filter: bool = True  # remove segments under 4^(coarsest - n) pixels on each level n
 
     threads: int = 1  # rows are shared out among this many threads; the result does not depend on it
@@ -147,7 +147,9 @@ def _check_types(settings: Settings) -> None:
         object.__setattr__(settings, field.name, value)
 
 
-_PLAIN: dict[str, Any] = {"start": "zero", "smoothing": 0.0, "slanted": False, "level_weights": "1/n"}
+_PLAIN: dict[str, Any] = {
+    "start": "zero", "smoothing": 0.0, "slanted": False, "level_weights": "1/n", "min_probability": 0.05,
+}  # fmt: skip
 _PAPER: dict[str, Any] = {
     **_PLAIN, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
     "window_step": 0.5, "min_valid": 0.75, "min_probability": 0.15,
@@ -157,7 +159,7 @@ PRESETS: dict[str, Settings] = {
     # The default: a smaller error than `fast` for a little more time.
     "balanced": Settings(),
     # Smaller patches, and a search that is content with a 25th of a pixel.
-    "fast": Settings(**_PLAIN, overlap=0.40, max_iterations=5, stop_step=0.04),
+    "fast": Settings(**_PLAIN, max_iterations=5, stop_step=0.04),
     # Section IV-A of the paper; min_support is ours, it keeps the probability's scale apart from who voted.
     "paper": Settings(**_PAPER),
     # The preliminary BDIS (2021): fixed sigma_r, no propagation between levels.

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from . import kernels
 from .bands import Bands
-from .config import PRESETS, Settings, settings_for
+from .config import Settings, settings_for
 from .images import Image, check_pair
 from .pyramid import PyramidBuilder
 from .result import StereoResult
 from .workspace import SurfacePlan, Workspace
 
 Place = tuple[Image, int, int]  # barrier, band, number of bands
+WIDE_SMOOTHING = 1e4  # bonds of a surface that reaches a hundred pixels across holes
 
 
 class StereoMatcher:
@@ -100,9 +101,8 @@ class StereoMatcher:
             self._pyramid.mark_seen(work, plain, masks)
             self._bands.run(lambda band: self._solve(band, work, True, True, results))
         if has_hidden and not self.settings.dense:
-            kernels.hide_unseen(work.seen[0], *results[:2])
-        if self.settings.variance:
-            kernels.hide_unknown(results[0], results[2])
+            for known in results[::2]:  # disparity, and variance if there is one
+                kernels.hide_unseen(work.seen[0], known, results[1])
         return StereoResult(*results)
 
     def compute(self, left: Any, right: Any) -> NDArray[np.int16]:
@@ -140,10 +140,15 @@ class StereoMatcher:
         self._search(work, 1 if work.start else 0, len(work.levels), has_hidden, place)
         if work.surface:
             self._fit_surface(work, work.surface, has_hidden, place)
-        self._enlarge(work, work.finest, results[:2], place)
+        if self.settings.variance == "paper":
+            last = len(work.levels) - 1 + self.settings.slanted
+            kernels.fuse_variance(
+                work.table, work.numbers, last, work.spatial, 2.0 ** work.levels[-1].number, work.variance, *place
+            )
+        (disparity, probability), width = work.finest
         if self.settings.variance:
-            (disparity, _), width = work.finest
-            self._enlarge(work, ((disparity, work.variance), width), [results[0], results[2]], place)
+            self._enlarge(work, (work.variance, probability), width, results[:0:-1], place)
+        self._enlarge(work, (disparity, probability), width, results[:2], place)
         return False
 
     def _try_all(self, work: Workspace, has_hidden: bool, place: Place) -> None:
@@ -168,31 +173,33 @@ class StereoMatcher:
         """A smooth surface through the finest level, searched once more along it, and how sure each pixel is."""
         settings, level, (barrier, band, bands) = self.settings, work.levels[-1], place
         width, arrays, found = level.settings.width, surface.arrays, level.arrays.disparity
-        strength = settings.smoothing or PRESETS["balanced"].smoothing
-        sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
+        left, line, rows = level.arrays.left, surface.lines[band], self._bands.rows(band, len(found))
         rounds, tolerance = settings.smoothing_rounds, settings.outlier_distance
-        rows = self._bands.rows(band, len(found))
-        kernels.bind(level.arrays.left, arrays, width, strength, sharpness, *place)
-        kernels.smooth(
-            found, False, arrays, surface.lines[band], width, rounds, tolerance, not settings.slanted, *place
-        )
+        sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
+        if settings.dense:
+            kernels.bind(left, arrays, width, WIDE_SMOOTHING, 0.0, *place)
+            kernels.smooth(found, False, arrays, line, width, 0, tolerance, False, *place)
+            kernels.keep_wide(arrays, width, surface.wide, barrier, bands, *rows)
+        kernels.bind(left, arrays, width, settings.smoothing or Settings.smoothing, sharpness, *place)
+        kernels.smooth(found, False, arrays, line, width, rounds, tolerance, not settings.slanted, *place)
         if settings.slanted:
             kernels.warp(
                 level.arrays.right, level.arrays.usable_right, has_hidden, arrays, width, surface.warped,
                 surface.usable, surface.density_before, barrier, bands, *rows,
             )  # fmt: skip
             self._search(work, len(work.levels), len(work.levels) + 1, has_hidden, place)
-            kernels.smooth(found, True, arrays, surface.lines[band], width, rounds, tolerance, True, *place)
+            kernels.smooth(found, True, arrays, line, width, rounds, tolerance, True, *place)
         kernels.judge(
-            arrays, surface.density_before, settings.slanted, found, settings.smoothing == 0, width, surface.model,
-            settings.min_probability, settings.dense, 4.0**level.number, found, level.arrays.probability,
-            surface.variance, barrier, bands, *rows,
+            arrays, surface.density_before, settings.slanted, found, settings.smoothing == 0, surface.wide,
+            settings.dense, width, surface.model, settings.min_probability, 2.0**level.number, found,
+            level.arrays.probability, work.variance, barrier, bands, *rows,
         )  # fmt: skip
 
-    def _enlarge(self, work: Workspace, source: Any, results: list[Image], place: Place) -> None:
-        """From the finest level to the size of the image; ``source``: two maps and their width."""
+    def _enlarge(
+        self, work: Workspace, maps: tuple[Image, Image], width: int, results: list[Image], place: Place
+    ) -> None:
+        """Two maps of the finest level, ``width`` px wide, at the size of the image; the first one doubles each time."""
         barrier, band, bands = place
-        maps, width = source
         for target, target_width in work.enlarged:
             rows = self._bands.rows(band, len(target[0]))
             kernels.upsample_rows(*maps, width, *target, target_width, False, barrier, bands, *rows)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
+from . import certainty
 from .config import Settings
 from .images import Image
 from .kernels.layout import (
@@ -94,7 +95,7 @@ class SurfacePlan:
     arrays: Surface
     lines: list[Image]  # per thread, float32 (2 plain strides, 16)
     density_before: Image  # of the first surface
-    variance: Image  # px^2 of the image
+    wide: Image  # px of the level, a surface that reaches across holes
     warped: Image  # int16, the right image along the first surface
     usable: Image  # uint8, likewise
     model: Image  # float32 (1, 7), see kernels/certainty.py
@@ -160,7 +161,8 @@ class Workspace:
         finest_height, finest_width = sizes[finest - 1]
         self.runs = arena.zeros((finest_height * (finest_width + 1), 4), np.int32)
         self.run_rows = arena.zeros((finest_height, 2), np.int32)
-        self.variance = self.surface.variance if self.surface else None
+        # Half of it at level 1, a quarter at level 2: enlarging doubles what it is given.
+        self.variance = arena.zeros(self.levels[-1].arrays.disparity.shape, np.float32)
         self.finest = (self.levels[-1].arrays.disparity, self.levels[-1].arrays.probability), finest_width
         self.enlarged = [
             ((arena.zeros((h, plain_stride(w)), np.float32), arena.zeros((h, plain_stride(w)), np.float32)), w)
@@ -258,7 +260,7 @@ def _scratch(width: int, arena: Arena) -> Scratch:
     return Scratch(
         sums=arena.zeros((10, row_stride(width)), np.int32),
         whole=arena.zeros((5, 16), np.int32),
-        real=arena.zeros((9, 16), np.float32),
+        real=arena.zeros((10, 16), np.float32),
         tables=arena.zeros((3, 2 * 16 * (SHIFTS + 1)), np.float32),
         window=arena.zeros((7, 16), np.float32),
         listed=arena.zeros((1, width + 32), np.int32),
@@ -316,10 +318,10 @@ def _surface_plan(level: LevelPlan, settings: Settings, arena: Arena) -> Surface
         arrays=Surface(*(arena.zeros(shape, np.float32) for shape in shapes)),
         lines=[arena.zeros((2 * stride, LANES), np.float32) for _ in range(settings.threads)],
         density_before=arena.zeros((height, stride), np.float32),
-        variance=arena.zeros((height, stride), np.float32),
+        wide=arena.zeros((height, stride), np.float32),
         warped=arena.zeros(level.arrays.right.shape, np.int16),
         usable=arena.zeros(level.arrays.right.shape, np.uint8),
-        model=np.array([[1e-4, 1.3, 1.25, 0.27, 1.0, 1.0, 0.5]], np.float32),
+        model=certainty.model(level.settings.width, level.number),
     )
 
 
@@ -361,6 +363,7 @@ def _level_arrays(left: Image, right: Image, width: int, settings: Settings | No
         cols=np.append(cols, np.full(16, cols[-1]))[None].astype(np.int32),
         patch_disparity=arena.zeros((len(rows), len(cols) + 16), np.float32),
         patch_probability=arena.zeros((len(rows), len(cols) + 16), np.float32),
+        patch_variance=arena.zeros((len(rows), len(cols) + 16), np.float32),
         spread=arena.zeros((3 * len(rows), stride), np.float32),
         disparity=arena.zeros((height, stride), np.float32),
         probability=arena.zeros((height, stride), np.float32),
@@ -395,4 +398,5 @@ def _level_settings(number: int, width: int, coarsest: int, weight: float, setti
         min_probability=settings.min_probability if number == settings.finest_level and not settings.smoothing else 0.0,
         min_segment=4 ** (coarsest - number) if settings.segment_filter else 0,
         grey=settings.intensity_scale,
+        variance=settings.variance == "paper" and number == settings.finest_level,
     )

@@ -1,9 +1,9 @@
 """Compiled code: arrays and scalars in, arrays out.  Imports nothing else of bdis."""
 
-from .certainty import judge
-from .filters import hide_unknown, hide_unseen
+from .certainty import judge, keep_wide
+from .filters import hide_unseen
 from .fusion import upsample_rows
-from .levels import prepare, solve
+from .levels import fuse_variance, prepare, solve
 from .paint import paint_mottle, paint_vessels
 from .pyramid import (
     halve_floats,
@@ -25,15 +25,16 @@ from .warp import warp
 
 __all__ = [
     "bind",
+    "fuse_variance",
     "global_start",
     "halve_floats",
     "halve_grey",
     "halve_rgb",
     "halve_rgba",
     "halve_seen",
-    "hide_unknown",
     "hide_unseen",
     "judge",
+    "keep_wide",
     "mark_seen_floats",
     "mark_seen_grey",
     "mark_seen_rgb",

@@ -1,6 +1,6 @@
 """How sure is a pixel of the surface: its variance and its probability of being right.
 
-The variance adds up what tells of errors (see ``bdis/calibration.py`` for the numbers and where they come from): how
+The variance adds up what tells of errors (see ``bdis/certainty.py`` for the numbers and where they come from): how
 far the disparities around lie from the surface, how few there are, and how steep it is.
 """
 
@@ -11,9 +11,12 @@ from .barrier import meet
 from .cache import inner, kernel
 from .layout import ADDRESSES, FLOATS, SURFACE
 from .simd import LANES, lane_numbers, larger, load, select, slide, smaller, splat, store, to_float
+from .surface import TINY
 
-# Columns of `model`: the terms of the variance (px^2 of the level), then the two numbers of the probability.
-FLOOR, SPREAD, HOLE, SLOPE, REST, HALF, TAIL = (uint64(k) for k in range(7))
+# Columns of `model`, in px of the level: weights of the variance's terms, the largest (1 - density) / density that
+# counts, and what a px^2 of variance adds to the odds of being wrong.
+FLOOR, SPREAD, SLOPE, HOLE, REST, LARGEST_HOLE, ODDS = (uint64(k) for k in range(7))
+FAINT = 1e-3  # density at which a wide surface counts as much, where every pixel is filled
 
 
 @inner
@@ -32,54 +35,64 @@ def slope_squared(disparity, y, x, height, width):
     return across * across + down * down
 
 
-@inner
-def probability_of(variance, model):
-    """Probability of an error below 1 px of the image, from the variance in px^2 of the level."""
-    one = splat(float32(1))
-    ratio = variance * splat(model[uint64(0), HALF])
-    return one / (one + ratio * (one + ratio * splat(model[uint64(0), TAIL])))
-
-
 @kernel(
     void(
-        SURFACE, FLOATS, boolean, FLOATS, boolean, int64, FLOATS, float64, boolean, float64, FLOATS, FLOATS, FLOATS,
-        ADDRESSES, int64, int64, int64,
+        SURFACE, FLOATS, boolean, FLOATS, boolean, FLOATS, boolean, int64, FLOATS, float64, float64,
+        FLOATS, FLOATS, FLOATS, ADDRESSES, int64, int64, int64,
     )
 )  # fmt: skip
 def judge(
-    surface, density_before, has_before, found, keep_found, width, model, min_probability, dense, px_squared,
+    surface, density_before, has_before, found, keep_found, wide, dense, width, model, min_probability, scale,
     out_disparity, out_probability, out_variance, barrier, bands, begin, end,
 ):  # fmt: skip
-    """Disparity, probability and variance (px^2 of the image) of rows ``begin`` to ``end - 1``.
+    """Disparity, probability and ``scale`` * variance (px^2 of the level) of rows ``begin`` to ``end - 1``.
 
     ``keep_found``: the disparities are those ``found`` (NaN = unknown), not the surface's.  ``has_before``: an earlier
-    surface was less dense in ``density_before``.  ``px_squared``: px^2 of the image in one of the level.  Unless
-    ``dense``, pixels under ``min_probability`` and those outside the right image are unknown.
+    surface was less dense in ``density_before``.  Unless ``dense``, pixels under ``min_probability`` and those outside
+    the right image are unknown; if so, holes are filled from the surface ``wide``.
     """
-    height = found.shape[0]
+    height, row = found.shape[0], uint64(0)
     zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
-    scale = splat(float32(px_squared))
+    floor, spread, steep = splat(model[row, FLOOR]), splat(model[row, SPREAD]), splat(model[row, SLOPE])
+    lonely, apart, furthest = splat(model[row, HOLE]), splat(model[row, REST]), splat(model[row, LARGEST_HOLE])
+    odds, faint = splat(model[row, ODDS]), splat(float32(FAINT))
     for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
+        x, stop = uint64(0), uint64(width)
+        while x < stop:
             disparity, density = load(surface.disparity, y, x), load(surface.density, y, x)
             if has_before:
                 density = smaller(density, load(density_before, y, x))
-            hole = larger(one - density, zero)
-            variance = splat(model[uint64(0), FLOOR]) + splat(model[uint64(0), SPREAD]) * load(surface.spread, y, x)
-            variance = variance + splat(model[uint64(0), HOLE]) * hole * hole
-            slope = slope_squared(surface.disparity, y, x, height, width)
-            variance = variance + splat(model[uint64(0), SLOPE]) * slope
+            hole = smaller(larger(one / larger(density, faint * faint) - one, zero), furthest)
+            variance = floor + spread * load(surface.spread, y, x) + lonely * hole * hole
+            variance = variance + steep * slope_squared(surface.disparity, y, x, height, width)
             if keep_found:
                 raw = load(found, y, x)
-                variance = variance + splat(model[uint64(0), REST]) * (raw - disparity) * (raw - disparity)
+                variance = variance + apart * (raw - disparity) * (raw - disparity)
                 disparity = raw
-            probability = probability_of(variance, model)
-            place = to_float(lane_numbers() + splat(int32(x))) - disparity
-            inside = (place >= zero) & (place <= splat(float32(width - 1)))
+            if dense:
+                # NaN (keep_found: not matched) is left to the surfaces; a NaN wide surface says nothing is known at all.
+                disparity = select(disparity == disparity, disparity, load(surface.disparity, y, x))
+                disparity = (disparity * density + load(wide, y, x) * faint) / (density + faint)
+                variance = select(variance == variance, variance, floor + lonely * hole * hole)
+            probability = one / (one + odds * variance)
             known = disparity == disparity
             if not dense:
-                known = known & inside & (probability >= splat(float32(min_probability)))
+                place = to_float(lane_numbers() + splat(int32(x))) - disparity
+                known = known & (place >= zero) & (place <= splat(float32(width - 1)))
+                known = known & (probability >= splat(float32(min_probability)))
             store(out_disparity, y, x, select(known, disparity, unknown))
             store(out_probability, y, x, select(known, probability, zero))
-            store(out_variance, y, x, select(known, variance * scale, zero))
+            store(out_variance, y, x, select(known, variance * splat(float32(scale)), unknown))
+            x += uint64(LANES)
+    meet(barrier, bands)
+
+
+@kernel(void(SURFACE, int64, FLOATS, ADDRESSES, int64, int64, int64))
+def keep_wide(surface, width, out, barrier, bands, begin, end):
+    """Keep a surface in ``out``; NaN where it knows nothing."""
+    unknown, tiny = splat(float32(np.nan)), splat(float32(TINY))
+    for y in range(uint64(begin), uint64(end)):
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            known = load(surface.density, y, x) > tiny
+            store(out, y, x, select(known, load(surface.disparity, y, x), unknown))
     meet(barrier, bands)

@@ -1,4 +1,4 @@
-"""Small-segment filter [III-F] and hiding what the camera never saw or the search did not find."""
+"""Small-segment filter [III-F] and hiding what the camera never saw."""
 
 import numpy as np
 from numba import float32, int64, uint64, void
@@ -117,12 +117,3 @@ def hide_unseen(seen, disparity, probability):
             if seen[y, x] == 0:
                 disparity[y, x] = np.nan
                 probability[y, x] = 0
-
-
-@kernel(void(FLOATS, FLOATS))
-def hide_unknown(disparity, variance):
-    """Where there is no disparity it has no variance."""
-    for y in range(disparity.shape[0]):
-        for x in range(disparity.shape[1]):
-            if np.isnan(disparity[y, x]):
-                variance[y, x] = np.nan

@@ -94,6 +94,39 @@ def fuse_rows(level, min_support, min_probability, begin, end):
 
 
 @inner
+def spread_variance_rows(level, weights, begin, end):
+    """Spread w^2 p^2 sigma^2 of the patch rows ``begin`` to ``end - 1`` along x, in place of their w p u (Eq. 19)."""
+    w = load(weights, uint64(0), uint64(0))
+    for i in range(begin, end):
+        a = uint64(3 * i)
+        for x in range(uint64(0), uint64(level.spread.shape[1]), uint64(LANES)):
+            store(level.spread, a, x, splat(float32(0)))
+        for j in range(level.cols.shape[1] - LANES):
+            p = level.patch_probability[i, j]
+            if p > 0:
+                x = uint64(level.cols[0, j])
+                share = w * w * splat(p * p * level.patch_variance[i, j])
+                store(level.spread, a, x, load(level.spread, a, x) + share)
+
+
+@inner
+def fuse_variance_rows(level, width, scale, out, begin, end):
+    """Pixel rows ``begin`` to ``end - 1`` of ``out``: variance of the mean over the patches (Eq. 19); NaN = unknown."""
+    three, unknown, factor = uint64(3), splat(float32(np.nan)), splat(float32(scale))
+    for y in range(uint64(begin), uint64(end)):
+        first, count = uint64(level.covering[y, 0]), uint64(level.covering[y, 1] - level.covering[y, 0])
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            total = wp = splat(float32(0))
+            for k in range(count):
+                g = splat(level.row_weights[y, k])
+                total += g * g * load(level.spread, three * (first + k), x)
+                wp += g * load(level.spread, three * (first + k) + uint64(1), x)
+            disparity = load(level.disparity, y, x)
+            variance = factor * total / larger(wp * wp, splat(float32(1e-30)))
+            store(out, y, x, select(disparity == disparity, variance, unknown))
+
+
+@inner
 def _right_at(level, row, col, whole, a):
     """Sixteen pixels of the right image from ``col + whole + a`` on, linearly interpolated."""
     at = uint64(PAD + col + whole)

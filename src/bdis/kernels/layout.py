@@ -46,6 +46,7 @@ class Level(NamedTuple):
     cols: np.ndarray  # int32 (1, m + 16), first image column of each patch, the last one repeated
     patch_disparity: np.ndarray  # float32 (n, m + 16), px of this level
     patch_probability: np.ndarray  # float32 (n, m + 16), 0 = rejected
+    patch_variance: np.ndarray  # float32 (n, m + 16), px^2 of this level, Eq. 16-18; if asked for
     spread: np.ndarray  # float32 (3 n, plain stride), patches spread along the row
     disparity: np.ndarray  # float32 (h, plain stride), px of this level, NaN = unknown
     probability: np.ndarray  # float32 (h, plain stride), 0 = unknown
@@ -77,6 +78,7 @@ class LevelSettings(NamedTuple):
     min_probability: float  # pixels below are unknown
     min_segment: int  # px, smaller segments are removed
     grey: float  # one grey level in the integer scale of the images
+    variance: bool  # fit the patches' variance
 
 
 class Scratch(NamedTuple):
@@ -84,7 +86,7 @@ class Scratch(NamedTuple):
 
     sums: np.ndarray  # int32 (10, row stride), see search.py
     whole: np.ndarray  # int32 (5, 16), whole numbers of sixteen patches
-    real: np.ndarray  # float32 (9, 16), real numbers of sixteen patches
+    real: np.ndarray  # float32 (10, 16), real numbers of sixteen patches
     tables: np.ndarray  # float32 (3, 2 * 16 * 17), shift tables of sixteen patches
     window: np.ndarray  # float32 (7, 16), results of patches with unseen pixels, see masked.py
     listed: np.ndarray  # int32 (1, patches in a row + 16), the patches of a row that have a start

@@ -8,14 +8,14 @@ With several threads each runs the same kernel on its own band of rows, and they
 """
 
 from llvmlite import ir
-from numba import boolean, carray, float32, int16, int32, int64, uint8, void
+from numba import boolean, carray, float32, float64, int16, int32, int64, uint8, void
 from numba.core import types
 from numba.extending import intrinsic
 
 from .barrier import flag_is_up, lower_flag, meet, raise_flag
 from .cache import inner, inner_returning_arrays, kernel
 from .filters import find_runs, join_rows, remove_small_runs
-from .fusion import fuse_rows, fuse_rows_by_residual
+from .fusion import fuse_rows, fuse_rows_by_residual, fuse_variance_rows, spread_variance_rows
 from .layout import ADDRESSES, FLOATS, INTS, NUMBERS, SCRATCH, Level, LevelSettings
 from .pyramid import gradient, halve_shorts
 from .search import search_rows
@@ -50,7 +50,8 @@ def level_at(table, k):
         _view(table, k, 5, int32), _view(table, k, 6, int32),
         _view(table, k, 7, float32), _view(table, k, 8, float32), _view(table, k, 9, float32),
         _view(table, k, 10, float32), _view(table, k, 11, float32),
-        _view(table, k, 12, float32), _view(table, k, 13, int32), _view(table, k, 14, float32),
+        _view(table, k, 12, float32), _view(table, k, 13, float32), _view(table, k, 14, int32),
+        _view(table, k, 15, float32),
     )  # fmt: skip
 
 
@@ -60,7 +61,7 @@ def settings_at(numbers, k):
     n = numbers[k]
     return LevelSettings(
         int64(n[0]), int64(n[1]), n[2] != 0, int64(n[3]), n[4] != 0, n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12],
-        n[13], n[14] != 0, n[15] != 0, n[16], n[17], int64(n[18]), n[19],
+        n[13], n[14] != 0, n[15] != 0, n[16], n[17], int64(n[18]), n[19], n[20] != 0,
     )  # fmt: skip
 
 
@@ -152,3 +153,16 @@ def solve(table, numbers, first, last, has_hidden, weights, scratch, runs, run_r
         fuse_level_rows(level, settings, begin, end)
         if not meet(barrier, bands) or not filter_level(level, settings, runs, run_rows, barrier, band, bands):
             return
+
+
+@kernel(void(ADDRESSES, NUMBERS, int64, FLOATS, float64, FLOATS, ADDRESSES, int64, int64))
+def fuse_variance(table, numbers, k, weights, scale, out, barrier, band, bands):
+    """``scale`` * the paper's variance (Eq. 19, px^2 of the level) of level ``k``, once it is solved."""
+    level, settings = level_at(table, k), settings_at(numbers, k)
+    begin, end = share(level.rows.shape[1], band, bands)
+    spread_variance_rows(level, weights, begin, end)
+    if not meet(barrier, bands):
+        return
+    begin, end = share(level.disparity.shape[0], band, bands)
+    fuse_variance_rows(level, settings.width, scale, out, begin, end)
+    meet(barrier, bands)

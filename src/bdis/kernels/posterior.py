@@ -4,7 +4,7 @@ from numba import float32, int32, uint64
 
 from .cache import inner
 from .layout import BEND, SHIFTS, SSD
-from .simd import as_float_bits, floor, gather, gather_pairs, lane_numbers, larger, smaller, splat, to_float, to_int
+from .simd import as_float_bits, floor, gather, gather_pairs, lane_numbers, larger, select, smaller, splat, to_float, to_int
 
 _LOG2_E = float32(1.4426950408889634)
 # exp2 on [0, 1): the polynomial of degree 5 with the smallest relative error (8e-8) that is exact at 0
@@ -50,17 +50,55 @@ def window_samples(tables, place, step):
 
 
 @inner
+def likelihood_scale(centre, settings):
+    """1 / (2 sigma_r^2 N) of Eq. 6: what turns an SSD into minus the logarithm of a likelihood."""
+    count = float32(settings.patch_size * settings.patch_size)
+    variance = larger(centre * splat(float32(1) / count), splat(float32(settings.min_variance)))
+    if settings.fixed_variance > 0:
+        variance = splat(float32(settings.fixed_variance))
+    return splat(float32(0.5) / count) / variance
+
+
+@inner
+def window_variance(ssd, settings):
+    """sigma_k^2 of Eq. 16-18, px^2 of the level: a straight line through the window's ln p over x^2, in closed form.
+
+    ln p = a - b x^2 with sigma^2 = 1 / (2 b).  The paper's exceptions: where the line falls the wrong way, is flat or
+    misses the samples by more than 0.1, sigma is half a patch.
+    """
+    centre, far_left, left, right, far_right = ssd
+    scale = likelihood_scale(centre, settings)
+    step = splat(float32(settings.window_step * settings.window_step))
+    largest = splat(float32(settings.patch_size * settings.patch_size) * float32(0.25))
+    near, far = (left + right - centre - centre) * scale, (far_left + far_right - centre - centre) * scale
+    # x^2 is 0, 1, 1, 4, 4 steps^2: mean 2, sum of squares about it 14; ln p is relative to the centre's.
+    two, tiny = splat(float32(2)), splat(float32(1e-12))
+    fall = (far + far - near) * splat(float32(1 / 14))  # b in steps^-2
+    height = (fall * two * splat(float32(5)) - near - far) * splat(float32(0.2))  # a
+    a = height * height
+    b_left, b_right = height - fall + left_of(centre, left, scale), height - fall + left_of(centre, right, scale)
+    four = fall * splat(float32(4))
+    c_left, c_right = height - four + left_of(centre, far_left, scale), height - four + left_of(centre, far_right, scale)
+    miss = (a + b_left * b_left + b_right * b_right + c_left * c_left + c_right * c_right) * splat(float32(0.2))
+    variance = step / larger(fall + fall, tiny)
+    good = (fall > tiny) & (miss <= splat(float32(0.1))) & (variance < largest)
+    return select(good, variance, largest)
+
+
+@inner
+def left_of(centre, sample, scale):
+    """-ln p of a sample relative to the centre."""
+    return (sample - centre) * scale
+
+
+@inner
 def window_posterior(ssd, settings):
     """Posterior of the centre among its window (Eq. 5 with Eq. 6) and whether it is the strict minimum [III-F].
 
     ``ssd``: five float vectors, the centre first.  sigma_r^2 is the centre's SSD per pixel unless fixed.
     """
     centre, far_left, left, right, far_right = ssd
-    count = float32(settings.patch_size * settings.patch_size)
-    variance = larger(centre * splat(float32(1) / count), splat(float32(settings.min_variance)))
-    if settings.fixed_variance > 0:
-        variance = splat(float32(settings.fixed_variance))
-    scale = splat(float32(0.5) / count) / variance
+    scale = likelihood_scale(centre, settings)
     is_minimum = (far_left > centre) & (left > centre) & (right > centre) & (far_right > centre)
     # Relative to the centre nothing underflows.  Where the centre is no minimum the value is not used.
     zero, one = splat(float32(0)), splat(float32(1))

@@ -23,7 +23,7 @@ from .cache import inner
 from .fusion import spread_row
 from .layout import BELOW_START, BEND, PAD, SHIFTS, SSD, STEP
 from .masked import CENTRE, FAR_LEFT, FAR_RIGHT, JUDGED, NEAR_LEFT, NEAR_RIGHT, PLACE, search_masked
-from .posterior import window_posterior, window_samples
+from .posterior import window_posterior, window_samples, window_variance
 from .simd import (
     LANES,
     absolute,
@@ -57,7 +57,7 @@ from .simd import (
 SUM_T, SUM_TT, SUM_GG, SUM_R, SUM_RR, SUM_DD, HIDDEN_LEFT, HIDDEN_RIGHT, COLUMN_T, COLUMN_TT = range(10)
 # Rows of scratch.whole and scratch.real: one number for each of the current sixteen patches.
 COL, FIRST, MEAN, T_SUM, G_SUM = range(5)
-T_CENTRED, T_ENERGY, GT, GAIN, START, LOWEST, HIGHEST, DISPARITY, PROBABILITY = range(9)
+T_CENTRED, T_ENERGY, GT, GAIN, START, LOWEST, HIGHEST, DISPARITY, PROBABILITY, VARIANCE = range(10)
 
 
 @inner
@@ -367,6 +367,8 @@ def search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, coun
         hidden = hidden_lanes(active, scratch)
         if hidden:
             found, ssd, active = search_hidden(level, level.rows[0, i], hidden, found, ssd, active, settings, scratch)
+    if settings.variance:
+        store(scratch.real, uint64(VARIANCE), uint64(0), window_variance(ssd, settings))
     posterior, is_minimum = window_posterior(ssd, settings)
     probability = splat(float32(1))
     if settings.posterior:
@@ -406,5 +408,7 @@ def search_rows(level, parent, has_hidden, settings, weights, scratch, begin, en
                 j = uint64(scratch.listed[0, uint64(offset + k)])
                 level.patch_disparity[uint64(i), j] = scratch.real[DISPARITY, uint64(k)]
                 level.patch_probability[uint64(i), j] = scratch.real[PROBABILITY, uint64(k)]
+                if settings.variance:
+                    level.patch_variance[uint64(i), j] = scratch.real[VARIANCE, uint64(k)]
         if settings.posterior:
             spread_row(level, weights, i)

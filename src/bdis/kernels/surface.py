@@ -312,9 +312,7 @@ def smooth(found, onto_surface, surface, line, width, rounds, tolerance, is_last
         beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
         if not sweep(surface, beginning, ending, tolerance, line, width, height, place):
             return False
-        if k == rounds and not is_last:
-            return True  # the last addition is small
-        ending = ADD if k < rounds else ADD_AND_SQUARE
+        ending = ADD_AND_SQUARE if k == rounds and is_last else ADD
         if not sweep(surface, AS_IT_IS, ending, tolerance, line, width, height, place):
             return False
-    return sweep(surface, AS_IT_IS, TAKE_SPREAD, tolerance, line, width, height, place)
+    return not is_last or sweep(surface, AS_IT_IS, TAKE_SPREAD, tolerance, line, width, height, place)
