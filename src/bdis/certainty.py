@@ -14,29 +14,30 @@ average scene lie within 1.96 sigma; nothing was fitted to images of cameras or 
 probability that a disparity is off by less than 1 px of the image is then, on all of them, close to
 
     1 / (1 + ODDS_PER_PX2 * variance in px^2 of the image)
+
+Where no surface is wanted (``smoothing=0``) it is fitted only to measure: on the level above, which takes a quarter of
+the time, and once, without re-weighting outliers.  That has weights of its own.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-FLOOR, SPREAD, SLOPE, HOLE = 4e-4, 1.02, 0.373, 1.274
-REST = 0.25
+SURFACE = {"floor": 4e-4, "spread": 1.02, "slope": 0.373, "hole": 1.274, "rest": 0.0}
+MEASURED = {"floor": 1e-3, "spread": 0.85, "slope": 0.35, "hole": 0.9, "rest": 3.2}
 ODDS_PER_PX2 = 0.14
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
 
-PAPER_ODDS = 1.0
 
-
-def model(width: int, level: int) -> NDArray[np.float32]:
-    """Weights as `kernels.judge` takes them, for a finest level ``level`` that is ``width`` px wide.
+def model(weights: dict[str, float], width: int, level: int) -> NDArray[np.float32]:
+    """Weights as `kernels.judge` takes them, for a level ``level`` that is ``width`` px wide.
 
     Examples
     --------
-    >>> model(320, 1).shape
+    >>> model(SURFACE, 320, 1).shape
     (1, 7)
     """
     odds = ODDS_PER_PX2 * 4.0**level
-    return np.array([[FLOOR, SPREAD, SLOPE, HOLE, REST, LARGEST_HOLE * width, odds]], np.float32)
+    return np.array([[*weights.values(), LARGEST_HOLE * width, odds]], np.float32)
 
 
 def probability(variance_px2: NDArray[np.float32] | float) -> NDArray[np.float32]:

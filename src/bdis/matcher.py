@@ -138,7 +138,9 @@ class StereoMatcher:
         if work.start:
             self._try_all(work, has_hidden, place)
         self._search(work, 1 if work.start else 0, len(work.levels), has_hidden, place)
-        if work.surface:
+        if work.surface and work.surface.number > work.levels[-1].number:
+            self._measure_scatter(work, work.surface, place)
+        elif work.surface:
             self._fit_surface(work, work.surface, has_hidden, place)
         if self.settings.variance == "paper":
             last = len(work.levels) - 1 + self.settings.slanted
@@ -149,6 +151,8 @@ class StereoMatcher:
         if self.settings.variance:
             self._enlarge(work, (work.variance, probability), width, results[:0:-1], place)
         self._enlarge(work, (disparity, probability), width, results[:2], place)
+        if self.settings.variance:
+            kernels.hide_unknown(results[0], results[2], *self._bands.rows(band, work.height))
         return False
 
     def _try_all(self, work: Workspace, has_hidden: bool, place: Place) -> None:
@@ -193,6 +197,26 @@ class StereoMatcher:
             arrays, surface.density_before, settings.slanted, found, settings.smoothing == 0, surface.wide,
             settings.dense, width, surface.model, settings.min_probability, 2.0**level.number, found,
             level.arrays.probability, work.variance, barrier, bands, *rows,
+        )  # fmt: skip
+
+    def _measure_scatter(self, work: Workspace, surface: SurfacePlan, place: Place) -> None:
+        """How far the disparities scatter about a surface through them, which is not used: on the level above."""
+        settings, (barrier, band, bands), width = self.settings, place, surface.width
+        (disparity, probability), finest_width = work.finest
+        left = work.images[0][surface.number - 1]
+        rows = self._bands.rows(band, len(surface.thinned))
+        sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
+        kernels.thin(disparity, surface.thinned, width, barrier, bands, *rows)
+        kernels.bind(left, surface.arrays, width, Settings.smoothing / 4, sharpness, *place)
+        kernels.smooth(surface.thinned, False, surface.arrays, surface.lines[band], width, 0, 0.0, True, *place)
+        kernels.judge(
+            surface.arrays, surface.wide, False, surface.thinned, True, surface.wide, False, width, surface.model, 0.0,
+            2.0**surface.number, surface.thinned, surface.density_before, surface.variance, barrier, bands, *rows,
+        )  # fmt: skip
+        rows = self._bands.rows(band, len(disparity))
+        kernels.upsample_rows(
+            surface.variance, surface.density_before, width, work.variance, surface.spare, finest_width, False,
+            barrier, bands, *rows,
         )  # fmt: skip
 
     def _enlarge(

@@ -92,10 +92,15 @@ class StartPlan:
 class SurfacePlan:
     """The surface over the finest level, and the search along it: `kernels.smooth`, `kernels.warp`."""
 
+    number: int  # its level: the finest, or the one above if only the scatter is measured
+    width: int  # px
     arrays: Surface
     lines: list[Image]  # per thread, float32 (2 plain strides, 16)
     density_before: Image  # of the first surface
     wide: Image  # px of the level, a surface that reaches across holes
+    thinned: Image  # px of the level, disparities where only the scatter is measured
+    variance: Image  # likewise, what is measured
+    spare: Image  # of the finest level, for what nobody asks
     warped: Image  # int16, the right image along the first surface
     usable: Image  # uint8, likewise
     model: Image  # float32 (1, 7), see kernels/certainty.py
@@ -131,7 +136,8 @@ class Workspace:
         coarsest = coarsest_level(height, width, settings)
         tries_all = settings.start == "global"
         arena = Arena(expected_bytes=BYTES_PER_PIXEL * height * width)
-        sizes = [_halved(height, width, n) for n in range(1, coarsest + 1)]
+        measured = settings.finest_level + only_measures(settings)
+        sizes = [_halved(height, width, n) for n in range(1, max(coarsest, measured) + 1)]
         self.widths = [w for _, w in sizes]
         finest = settings.finest_level
         self.images = [[arena.zeros((h, row_stride(w)), np.int16) for h, w in sizes] for _ in range(2)]
@@ -151,7 +157,9 @@ class Workspace:
             for n in range(coarsest, finest - 1, -1)
         ]
         self.start = _start_plan(self.levels[0], weights[coarsest], settings, arena) if tries_all else None
-        self.surface = _surface_plan(self.levels[-1], settings, arena) if needs_surface(settings) else None
+        self.surface = (
+            _surface_plan(measured, sizes, settings, arena) if needs_surface(settings) else None
+        )
         self.slanted = (
             _slanted_plan(self.levels[-1], self.surface, settings) if self.surface and settings.slanted else None
         )
@@ -210,6 +218,11 @@ class Workspace:
 def needs_surface(settings: Settings) -> bool:
     """Is a surface asked for, or something that is measured by one?"""
     return settings.smoothing > 0 or settings.dense or settings.variance is True
+
+
+def only_measures(settings: Settings) -> bool:
+    """Is a surface only wanted to tell how far disparities scatter?"""
+    return settings.variance is True and settings.smoothing == 0 and not settings.dense
 
 
 def coarsest_level(height: int, width: int, settings: Settings) -> int:
@@ -310,18 +323,25 @@ def _start_plan(level: LevelPlan, weight: float, settings: Settings, arena: Aren
     )
 
 
-def _surface_plan(level: LevelPlan, settings: Settings, arena: Arena) -> SurfacePlan:
-    height, stride = level.arrays.disparity.shape
-    tiles = -(-height // LANES)
+def _surface_plan(number: int, sizes: list[tuple[int, int]], settings: Settings, arena: Arena) -> SurfacePlan:
+    (height, width), (spare_height, spare_width) = sizes[number - 1], sizes[settings.finest_level - 1]
+    stride, tiles = plain_stride(width), -(-height // LANES)
     shapes = [(tiles * stride, LANES)] * 2 + [(tiles * LANES, stride)] * (len(Surface._fields) - 2)
+    weights = certainty.MEASURED if settings.smoothing == 0 else certainty.SURFACE
+    maps = [arena.zeros((height, stride), np.float32) for _ in range(4)]
     return SurfacePlan(
+        number=number,
+        width=width,
         arrays=Surface(*(arena.zeros(shape, np.float32) for shape in shapes)),
         lines=[arena.zeros((2 * stride, LANES), np.float32) for _ in range(settings.threads)],
-        density_before=arena.zeros((height, stride), np.float32),
-        wide=arena.zeros((height, stride), np.float32),
-        warped=arena.zeros(level.arrays.right.shape, np.int16),
-        usable=arena.zeros(level.arrays.right.shape, np.uint8),
-        model=certainty.model(level.settings.width, level.number),
+        density_before=maps[0],
+        wide=maps[1],
+        thinned=maps[2],
+        variance=maps[3],
+        spare=arena.zeros((spare_height, plain_stride(spare_width)), np.float32),
+        warped=arena.zeros((height, row_stride(width)), np.int16),
+        usable=arena.zeros((height, row_stride(width)), np.uint8),
+        model=certainty.model(weights, width, number),
     )
 
 

@@ -1,7 +1,7 @@
 """Compiled code: arrays and scalars in, arrays out.  Imports nothing else of bdis."""
 
-from .certainty import judge, keep_wide
-from .filters import hide_unseen
+from .certainty import judge, keep_wide, thin
+from .filters import hide_unknown, hide_unseen
 from .fusion import upsample_rows
 from .levels import fuse_variance, prepare, solve
 from .paint import paint_mottle, paint_vessels
@@ -32,6 +32,7 @@ __all__ = [
     "halve_rgb",
     "halve_rgba",
     "halve_seen",
+    "hide_unknown",
     "hide_unseen",
     "judge",
     "keep_wide",
@@ -46,6 +47,7 @@ __all__ = [
     "shade_view",
     "smooth",
     "solve",
+    "thin",
     "trace_view",
     "upsample_rows",
     "usable",

@@ -10,7 +10,7 @@ from numba import boolean, float32, float64, int32, int64, uint64, void
 from .barrier import meet
 from .cache import inner, kernel
 from .layout import ADDRESSES, FLOATS, SURFACE
-from .simd import LANES, lane_numbers, larger, load, select, slide, smaller, splat, store, to_float
+from .simd import LANES, gather_pairs, lane_numbers, larger, load, select, slide, smaller, splat, store, to_float
 from .surface import TINY
 
 # Columns of `model`, in px of the level: weights of the variance's terms, the largest (1 - density) / density that
@@ -84,6 +84,23 @@ def judge(
             store(out_probability, y, x, select(known, probability, zero))
             store(out_variance, y, x, select(known, variance * splat(float32(scale)), unknown))
             x += uint64(LANES)
+    meet(barrier, bands)
+
+
+@kernel(void(FLOATS, FLOATS, int64, ADDRESSES, int64, int64, int64))
+def thin(disparity, out, out_width, barrier, bands, begin, end):
+    """Disparities of the level above, rows ``begin`` to ``end - 1``: half the mean of the known ones of 2x2."""
+    last = disparity.shape[0] - 1
+    zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
+    for y in range(begin, end):
+        for x in range(uint64(0), uint64(out_width), uint64(LANES)):
+            total = count = zero
+            for row in (2 * y, min(2 * y + 1, last)):
+                for value in gather_pairs(disparity, uint64(row), lane_numbers() + splat(int32(x))):
+                    known = value == value
+                    total += select(known, value, zero)
+                    count += select(known, one, zero)
+            store(out, uint64(y), x, select(count > zero, total / larger(count + count, one), unknown))
     meet(barrier, bands)
 
 

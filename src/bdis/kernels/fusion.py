@@ -110,20 +110,24 @@ def spread_variance_rows(level, weights, begin, end):
 
 
 @inner
-def fuse_variance_rows(level, width, scale, out, begin, end):
-    """Pixel rows ``begin`` to ``end - 1`` of ``out``: variance of the mean over the patches (Eq. 19); NaN = unknown."""
+def fuse_variance_rows(level, settings, scale, out, begin, end):
+    """Pixel rows ``begin`` to ``end - 1`` of ``out``: variance of the mean over the patches (Eq. 19); NaN = unknown.
+
+    Where a disparity was filled in, without a patch, sigma is half a patch.
+    """
+    zero, largest = splat(float32(0)), splat(float32(settings.patch_size * settings.patch_size) * float32(0.25))
     three, unknown, factor = uint64(3), splat(float32(np.nan)), splat(float32(scale))
     for y in range(uint64(begin), uint64(end)):
         first, count = uint64(level.covering[y, 0]), uint64(level.covering[y, 1] - level.covering[y, 0])
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
+        for x in range(uint64(0), uint64(settings.width), uint64(LANES)):
             total = wp = splat(float32(0))
             for k in range(count):
                 g = splat(level.row_weights[y, k])
                 total += g * g * load(level.spread, three * (first + k), x)
                 wp += g * load(level.spread, three * (first + k) + uint64(1), x)
             disparity = load(level.disparity, y, x)
-            variance = factor * total / larger(wp * wp, splat(float32(1e-30)))
-            store(out, y, x, select(disparity == disparity, variance, unknown))
+            variance = select(wp > zero, total / larger(wp * wp, splat(float32(1e-30))), largest)
+            store(out, y, x, select(disparity == disparity, factor * variance, unknown))
 
 
 @inner

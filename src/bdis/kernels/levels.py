@@ -164,5 +164,5 @@ def fuse_variance(table, numbers, k, weights, scale, out, barrier, band, bands):
     if not meet(barrier, bands):
         return
     begin, end = share(level.disparity.shape[0], band, bands)
-    fuse_variance_rows(level, settings.width, scale, out, begin, end)
+    fuse_variance_rows(level, settings, scale, out, begin, end)
     meet(barrier, bands)
