@@ -22,9 +22,9 @@ the time, and once, without re-weighting outliers.  That has weights of its own.
 import numpy as np
 from numpy.typing import NDArray
 
-SURFACE = {"floor": 4e-4, "spread": 1.02, "slope": 0.373, "hole": 1.274, "rest": 0.0}
-MEASURED = {"floor": 1e-3, "spread": 0.85, "slope": 0.35, "hole": 0.9, "rest": 3.2}
-ODDS_PER_PX2 = 0.14
+SURFACE = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17, "rest": 0.0}
+MEASURED = {"floor": 9e-4, "spread": 0.77, "slope": 0.32, "hole": 0.81, "rest": 2.9}
+ODDS_PER_PX2 = 0.15
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
 
 

@@ -50,6 +50,7 @@ class Settings:
     min_valid: float = 0.25  # share of a patch's pixels that both cameras saw, 0 to 1
     min_support: float = 0.22  # share of a pixel's spatial weight that accepted patches must hold, 0 to 1
     min_probability: float = 0.35  # pixels below are unknown, 0 to 1
+    min_island: float = 0.005  # share of the picture; smaller pieces of the surface are removed, 0 to 1
     segment_filter: bool = True  # remove segments under 4^(coarsest - n) pixels on each level n
 
     threads: int = 1  # rows are shared out among this many threads; the result does not depend on it
@@ -87,7 +88,7 @@ class Settings:
         _check(0.1 <= self.smoothing_edge <= 1000, self, "smoothing_edge", "from 0.1 to 1000 grey levels")
         _check(0 <= self.smoothing_rounds <= 10, self, "smoothing_rounds", "from 0 to 10")
         _check(0.01 <= self.outlier_distance <= 100, self, "outlier_distance", "from 0.01 to 100 px")
-        for name in ("min_valid", "min_support", "min_probability"):
+        for name in ("min_valid", "min_support", "min_probability", "min_island"):
             _check(0 <= getattr(self, name) <= 1, self, name, "from 0 to 1")
         _check(1 <= self.threads <= 256, self, "threads", "from 1 to 256")
 

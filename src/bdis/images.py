@@ -120,3 +120,24 @@ def check_mask(given: Any, name: str, shape: tuple[int, ...]) -> Image:
 
 def _size(image: Image) -> str:
     return f"{image.shape[1]}x{image.shape[0]}"
+
+
+def check_previous(previous: Any, left: Image) -> None:
+    """Check what was given as the result of the frame before.
+
+    Raises
+    ------
+    TypeError
+        Something else than a result.
+    ValueError
+        A result of another size.
+    """
+    disparity = getattr(previous, "disparity", None)
+    if not isinstance(disparity, np.ndarray):
+        raise TypeError(f"previous must be the result of the frame before, but it is {type(previous).__name__}")
+    if disparity.shape != left.shape[:2]:
+        height, width = left.shape[:2]
+        raise ValueError(
+            f"the images are {width}x{height} but previous has shape {disparity.shape}; "
+            "leave it out where the size changes"
+        )

@@ -1,20 +1,22 @@
 """StereoMatcher: the paper's Figure 1."""
 
+import math
 import threading
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import kernels
+from . import certainty, kernels
 from .bands import Bands
 from .config import Settings, settings_for
-from .images import Image, check_pair
+from .images import Image, check_pair, check_previous
 from .pyramid import PyramidBuilder
 from .result import StereoResult
 from .workspace import SurfacePlan, Workspace
 
 Place = tuple[Image, int, int]  # barrier, band, number of bands
+MIN_AGREEMENT = 0.8  # share of the picture that must be as in the frame before
 WIDE_SMOOTHING = 1e4  # bonds of a surface that reaches a hundred pixels across holes
 
 
@@ -53,7 +55,15 @@ class StereoMatcher:
     def __setstate__(self, settings: Settings) -> None:
         self._prepare(settings)
 
-    def match(self, left: Any, right: Any, *, left_mask: Any = None, right_mask: Any = None) -> StereoResult:
+    def match(
+        self,
+        left: Any,
+        right: Any,
+        *,
+        left_mask: Any = None,
+        right_mask: Any = None,
+        previous: StereoResult | None = None,
+    ) -> StereoResult:
         """Match a rectified pair.
 
         Parameters
@@ -62,6 +72,9 @@ class StereoMatcher:
             uint8, uint16, float32 or float64 (0..1, 0..255 or 0..65535).  Exactly black pixels count as not seen.
         left_mask, right_mask : (h, w) bool or integer, optional
             Nonzero where the camera saw something; joined with the black pixels.
+        previous : result of the frame before, optional
+            Video: takes less time and flickers less.  Where the picture has moved or changed it counts for nothing.
+            Without a surface (``smoothing=0``) it is not used.
 
         Returns
         -------
@@ -79,31 +92,55 @@ class StereoMatcher:
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("this matcher is busy in another thread; use one matcher per thread")
         try:
-            return self._match(left, right, (left_mask, right_mask))
+            return self._match(left, right, (left_mask, right_mask), previous)
         finally:
             self._busy.release()
 
-    def _match(self, left: Any, right: Any, masks: tuple[Any, Any]) -> StereoResult:
+    def _match(
+        self, left: Any, right: Any, masks: tuple[Any, Any], previous: StereoResult | None
+    ) -> StereoResult:
         images = check_pair(left, right)
+        if previous is not None:
+            check_previous(previous, images[0])
         work = self._workspace_for(*images[0].shape[:2])
         plain = self._pyramid.read(images)
         has_hidden = any(mask is not None for mask in masks)
         if has_hidden:
             self._pyramid.mark_seen(work, plain, masks)
         results = work.result_arrays(3 if self.settings.variance else 2)
+        before = self._memory_of(previous, work)
 
         def halve_and_solve(band: int) -> bool:
             is_black = self._pyramid.halve(plain, work, self._bands, band)
-            return self._solve(band, work, is_black, has_hidden, results)
+            return self._solve(band, work, is_black, has_hidden, before, results)
 
         if self._bands.run(halve_and_solve):
             has_hidden = True  # a pixel is black: not seen
             self._pyramid.mark_seen(work, plain, masks)
-            self._bands.run(lambda band: self._solve(band, work, True, True, results))
+            self._bands.run(lambda band: self._solve(band, work, True, True, before, results))
         if has_hidden and not self.settings.dense:
             for known in results[::2]:  # disparity, and variance if there is one
                 kernels.hide_unseen(work.seen[0], known, results[1])
-        return StereoResult(*results)
+        memory = self._memorise(work) if previous is not None and work.slanted else None
+        return StereoResult(*results[:2], variance=results[2] if self.settings.variance else None, memory=memory)
+
+    def _memory_of(self, previous: StereoResult | None, work: Workspace) -> bool:
+        """Bring back the surface of the frame before; False if there is none, or one of other settings."""
+        memory, surface = getattr(previous, "memory", None), work.surface
+        if memory is None or surface is None or not work.slanted or len(work.levels) < 2 or self.settings.dense:
+            return False
+        height, width = len(surface.before), work.levels[-1].settings.width
+        if memory.shape != (2, height, width):
+            return False
+        surface.before[:, :width], surface.density_before[:, :width] = memory
+        return True
+
+    def _memorise(self, work: Workspace) -> Image:
+        """Surface and density for the next frame, float32 (2, height, width) of the finest level."""
+        assert work.surface is not None
+        height, width = len(work.surface.before), work.levels[-1].settings.width
+        arrays = work.surface.arrays
+        return np.stack([arrays.disparity[:height, :width], arrays.density[:height, :width]])
 
     def compute(self, left: Any, right: Any) -> NDArray[np.int16]:
         """Disparity as ``cv2.StereoMatcher.compute`` gives it.
@@ -130,18 +167,31 @@ class StereoMatcher:
             work = self._workspace = Workspace(height, width, self.settings)
         return work
 
-    def _solve(self, band: int, work: Workspace, is_black: bool, has_hidden: bool, results: list[Image]) -> bool:
+    def _solve(
+        self,
+        band: int,
+        work: Workspace,
+        is_black: bool,
+        has_hidden: bool,
+        before: bool,
+        results: list[Image],
+    ) -> bool:
         """One band of rows from level 1 to the result; True if unseen pixels must be marked first."""
         place = self._bands.barrier, band, self._bands.count
         if kernels.prepare(work.images_table, work.level_table, is_black, has_hidden, *place):
             return True
         if work.start:
             self._try_all(work, has_hidden, place)
-        self._search(work, 1 if work.start else 0, len(work.levels), has_hidden, place)
-        if work.surface and work.surface.number > work.levels[-1].number:
-            self._measure_scatter(work, work.surface, place)
-        elif work.surface:
-            self._fit_surface(work, work.surface, has_hidden, place)
+        first, finest = 1 if work.start else 0, len(work.levels) - 1
+        self._search(work, first, finest, has_hidden, place)
+        surface = work.surface
+        recalled = before and self._recall(work, place)
+        if not recalled:
+            self._search(work, finest, finest + 1, has_hidden, place)
+        if surface and surface.number > work.levels[-1].number:
+            self._measure_scatter(work, surface, place)
+        elif surface:
+            self._fit_surface(work, surface, has_hidden, recalled, place)
         if self.settings.variance == "paper":
             last = len(work.levels) - 1 + self.settings.slanted
             kernels.fuse_variance(
@@ -151,8 +201,6 @@ class StereoMatcher:
         if self.settings.variance:
             self._enlarge(work, (work.variance, probability), width, results[:0:-1], place)
         self._enlarge(work, (disparity, probability), width, results[:2], place)
-        if self.settings.variance:
-            kernels.hide_unknown(results[0], results[2], *self._bands.rows(band, work.height))
         return False
 
     def _try_all(self, work: Workspace, has_hidden: bool, place: Place) -> None:
@@ -173,31 +221,60 @@ class StereoMatcher:
             work.table, work.numbers, first, last, has_hidden, work.spatial, scratch, work.runs, work.run_rows, *place
         )
 
-    def _fit_surface(self, work: Workspace, surface: SurfacePlan, has_hidden: bool, place: Place) -> None:
+    def _recall(self, work: Workspace, place: Place) -> bool:
+        """Lay out the surface of the frame before, if the picture is still much the same."""
+        surface, coarse, (barrier, band, bands) = work.surface, work.levels[-2], place
+        assert surface is not None
+        rows = self._bands.rows(band, len(surface.coarse_before))
+        kernels.thin(surface.before, surface.coarse_before, coarse.settings.width, barrier, bands, *rows)
+        # Every thread counts for itself: they must not part ways.
+        if kernels.agreement(coarse.arrays.disparity, surface.coarse_before, coarse.settings.width) < MIN_AGREEMENT:
+            return False
+        rows = self._bands.rows(band, len(surface.before))
+        kernels.recall(
+            coarse.arrays.disparity, surface.coarse_before, surface.before, coarse.settings.width, surface.arrays,
+            work.levels[-1].settings.width, barrier, bands, *rows,
+        )  # fmt: skip
+        return True
+
+    def _fit_surface(
+        self, work: Workspace, surface: SurfacePlan, has_hidden: bool, recalled: bool, place: Place
+    ) -> None:
         """A smooth surface through the finest level, searched once more along it, and how sure each pixel is."""
         settings, level, (barrier, band, bands) = self.settings, work.levels[-1], place
         width, arrays, found = level.settings.width, surface.arrays, level.arrays.disparity
         left, line, rows = level.arrays.left, surface.lines[band], self._bands.rows(band, len(found))
         rounds, tolerance = settings.smoothing_rounds, settings.outlier_distance
         sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
+        strength = settings.smoothing or Settings.smoothing
         if settings.dense:
             kernels.bind(left, arrays, width, WIDE_SMOOTHING, 0.0, *place)
             kernels.smooth(found, False, arrays, line, width, 0, tolerance, False, *place)
             kernels.keep_wide(arrays, width, surface.wide, barrier, bands, *rows)
-        kernels.bind(left, arrays, width, settings.smoothing or Settings.smoothing, sharpness, *place)
-        kernels.smooth(found, False, arrays, line, width, rounds, tolerance, not settings.slanted, *place)
+        kernels.bind(left, arrays, width, strength, sharpness, *place)
+        if not recalled:
+            last = not settings.slanted
+            kernels.smooth(found, False, arrays, line, width, rounds, tolerance, last, *place)
         if settings.slanted:
             kernels.warp(
                 level.arrays.right, level.arrays.usable_right, has_hidden, arrays, width, surface.warped,
-                surface.usable, surface.density_before, barrier, bands, *rows,
+                surface.usable, surface.density_before, not recalled, barrier, bands, *rows,
             )  # fmt: skip
             self._search(work, len(work.levels), len(work.levels) + 1, has_hidden, place)
             kernels.smooth(found, True, arrays, line, width, rounds, tolerance, True, *place)
+        if recalled:
+            kernels.settle(arrays, surface.before, width, barrier, bands, *rows)
+        odds = certainty.ODDS_PER_PX2 * 2.0**level.number
         kernels.judge(
             arrays, surface.density_before, settings.slanted, found, settings.smoothing == 0, surface.wide,
             settings.dense, width, surface.model, settings.min_probability, 2.0**level.number, found,
             level.arrays.probability, work.variance, barrier, bands, *rows,
         )  # fmt: skip
+        if settings.min_island > 0 and not settings.dense:
+            size = math.ceil(settings.min_island * width * len(found))
+            kernels.remove_islands(work.table, len(work.levels) - 1, width, size, work.runs, work.run_rows, *place)
+            if settings.variance:
+                kernels.judge_scatter(found, work.variance, level.arrays.probability, width, odds, barrier, bands, *rows)
 
     def _measure_scatter(self, work: Workspace, surface: SurfacePlan, place: Place) -> None:
         """How far the disparities scatter about a surface through them, which is not used: on the level above."""
@@ -208,7 +285,9 @@ class StereoMatcher:
         sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
         kernels.thin(disparity, surface.thinned, width, barrier, bands, *rows)
         kernels.bind(left, surface.arrays, width, Settings.smoothing / 4, sharpness, *place)
-        kernels.smooth(surface.thinned, False, surface.arrays, surface.lines[band], width, 0, 0.0, True, *place)
+        kernels.smooth(
+            surface.thinned, False, surface.arrays, surface.lines[band], width, 0, 0.0, True, *place
+        )
         kernels.judge(
             surface.arrays, surface.wide, False, surface.thinned, True, surface.wide, False, width, surface.model, 0.0,
             2.0**surface.number, surface.thinned, surface.density_before, surface.variance, barrier, bands, *rows,
@@ -218,6 +297,8 @@ class StereoMatcher:
             surface.variance, surface.density_before, width, work.variance, surface.spare, finest_width, False,
             barrier, bands, *rows,
         )  # fmt: skip
+        odds = certainty.ODDS_PER_PX2 * 2.0 ** work.levels[-1].number
+        kernels.judge_scatter(disparity, work.variance, probability, finest_width, odds, barrier, bands, *rows)
 
     def _enlarge(
         self, work: Workspace, maps: tuple[Image, Image], width: int, results: list[Image], place: Place

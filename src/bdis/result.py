@@ -1,6 +1,6 @@
 """What a matcher returns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ class StereoResult:
     ----------
     disparity : float32 (height, width), px; left pixel x matches right pixel x - disparity; NaN = unknown
     probability : float32 (height, width), 0 to 1; 0 where unknown
-    variance : float32 (height, width), px^2, or None if it was not asked for
+    variance : float32 (height, width), px^2, NaN where unknown; None if it was not asked for
+    memory : what the next frame of a video starts from, or None; for `StereoMatcher.match` alone
 
     Examples
     --------
@@ -27,6 +28,7 @@ class StereoResult:
     disparity: NDArray[np.float32]
     probability: NDArray[np.float32]
     variance: NDArray[np.float32] | None = None
+    memory: NDArray[np.float32] | None = field(default=None, repr=False, compare=False)
 
     @property
     def known(self) -> NDArray[np.bool_]:

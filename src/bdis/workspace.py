@@ -101,6 +101,8 @@ class SurfacePlan:
     thinned: Image  # px of the level, disparities where only the scatter is measured
     variance: Image  # likewise, what is measured
     spare: Image  # of the finest level, for what nobody asks
+    before: Image  # px of the finest level, the surface of the frame before
+    coarse_before: Image  # px of the level above, likewise
     warped: Image  # int16, the right image along the first surface
     usable: Image  # uint8, likewise
     model: Image  # float32 (1, 7), see kernels/certainty.py
@@ -325,6 +327,7 @@ def _start_plan(level: LevelPlan, weight: float, settings: Settings, arena: Aren
 
 def _surface_plan(number: int, sizes: list[tuple[int, int]], settings: Settings, arena: Arena) -> SurfacePlan:
     (height, width), (spare_height, spare_width) = sizes[number - 1], sizes[settings.finest_level - 1]
+    above_height, above_width = _halved(spare_height, spare_width, 1)
     stride, tiles = plain_stride(width), -(-height // LANES)
     shapes = [(tiles * stride, LANES)] * 2 + [(tiles * LANES, stride)] * (len(Surface._fields) - 2)
     weights = certainty.MEASURED if settings.smoothing == 0 else certainty.SURFACE
@@ -339,6 +342,8 @@ def _surface_plan(number: int, sizes: list[tuple[int, int]], settings: Settings,
         thinned=maps[2],
         variance=maps[3],
         spare=arena.zeros((spare_height, plain_stride(spare_width)), np.float32),
+        before=arena.zeros((spare_height, plain_stride(spare_width)), np.float32),
+        coarse_before=arena.zeros((above_height, plain_stride(above_width)), np.float32),
         warped=arena.zeros((height, row_stride(width)), np.int16),
         usable=arena.zeros((height, row_stride(width)), np.uint8),
         model=certainty.model(weights, width, number),

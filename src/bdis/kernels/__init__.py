@@ -1,9 +1,9 @@
 """Compiled code: arrays and scalars in, arrays out.  Imports nothing else of bdis."""
 
-from .certainty import judge, keep_wide, thin
-from .filters import hide_unknown, hide_unseen
+from .certainty import judge, judge_scatter, keep_wide, thin
+from .filters import hide_unseen
 from .fusion import upsample_rows
-from .levels import fuse_variance, prepare, solve
+from .levels import fuse_variance, prepare, remove_islands, solve
 from .paint import paint_mottle, paint_vessels
 from .pyramid import (
     halve_floats,
@@ -18,12 +18,14 @@ from .pyramid import (
     usable,
 )
 from .rays import mark_unseen, trace_view
+from .recall import agreement, recall, settle
 from .shade import shade_view
 from .start import global_start
 from .surface import bind, smooth
 from .warp import warp
 
 __all__ = [
+    "agreement",
     "bind",
     "fuse_variance",
     "global_start",
@@ -32,9 +34,9 @@ __all__ = [
     "halve_rgb",
     "halve_rgba",
     "halve_seen",
-    "hide_unknown",
     "hide_unseen",
     "judge",
+    "judge_scatter",
     "keep_wide",
     "mark_seen_floats",
     "mark_seen_grey",
@@ -44,6 +46,9 @@ __all__ = [
     "paint_mottle",
     "paint_vessels",
     "prepare",
+    "recall",
+    "remove_islands",
+    "settle",
     "shade_view",
     "smooth",
     "solve",

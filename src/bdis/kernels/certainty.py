@@ -87,6 +87,22 @@ def judge(
     meet(barrier, bands)
 
 
+@kernel(void(FLOATS, FLOATS, FLOATS, int64, float64, ADDRESSES, int64, int64, int64))
+def judge_scatter(disparity, variance, probability, width, odds, barrier, bands, begin, end):
+    """Probability of rows ``begin`` to ``end - 1`` from a variance that was measured; ``odds`` for one of its units.
+
+    Where there is no disparity there is no variance.
+    """
+    zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
+    for y in range(uint64(begin), uint64(end)):
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            value, known = load(variance, y, x), load(disparity, y, x)
+            known = known == known
+            store(variance, y, x, select(known, value, unknown))
+            store(probability, y, x, select(known, one / (one + value * splat(float32(odds))), zero))
+    meet(barrier, bands)
+
+
 @kernel(void(FLOATS, FLOATS, int64, ADDRESSES, int64, int64, int64))
 def thin(disparity, out, out_width, barrier, bands, begin, end):
     """Disparities of the level above, rows ``begin`` to ``end - 1``: half the mean of the known ones of 2x2."""

@@ -5,7 +5,7 @@ from numba import float32, int64, uint64, void
 
 from .cache import inner, kernel
 from .layout import BYTES, FLOATS
-from .simd import LANES, absolute, load, mask_bits, select, splat, store, trailing_zeros
+from .simd import LANES, absolute, load, mask_bits, splat, trailing_zeros
 
 # Columns of the `runs` scratch: stretches of connected pixels within an image row.
 BEGIN, END, PARENT, SIZE = (uint64(k) for k in range(4))
@@ -117,17 +117,3 @@ def hide_unseen(seen, disparity, probability):
             if seen[y, x] == 0:
                 disparity[y, x] = np.nan
                 probability[y, x] = 0
-
-
-@kernel(void(FLOATS, FLOATS, int64, int64))
-def hide_unknown(disparity, variance, begin, end):
-    """What has no disparity has no variance, rows ``begin`` to ``end - 1``."""
-    width = disparity.shape[1]
-    unknown = splat(float32(np.nan))
-    for y in range(uint64(begin), uint64(end)):
-        x = 0
-        while x < width:
-            x = min(x, width - LANES)  # the last sixteen overlap
-            value = load(disparity, y, uint64(x))
-            store(variance, y, uint64(x), select(value == value, load(variance, y, uint64(x)), unknown))
-            x += LANES

@@ -103,12 +103,12 @@ def finish_pyramid(images, table, barrier, band, bands):
 
 
 @inner
-def filter_level(level, settings, runs, rows, barrier, band, bands):
+def filter_level(level, width, min_segment, runs, rows, barrier, band, bands):
     """Remove small segments [III-F]: each band finds the runs of its rows, band 0 joins the bands, each cleans up."""
-    if settings.min_segment <= 1:
+    if min_segment <= 1:
         return True
     begin, end = share(level.disparity.shape[0], band, bands)
-    find_runs(level.disparity, settings.width, SEGMENT_TOLERANCE_PX, runs, rows, begin, end)
+    find_runs(level.disparity, width, SEGMENT_TOLERANCE_PX, runs, rows, begin, end)
     if not meet(barrier, bands):
         return False
     if band == 0:
@@ -117,7 +117,7 @@ def filter_level(level, settings, runs, rows, barrier, band, bands):
             join_rows(level.disparity, seam, SEGMENT_TOLERANCE_PX, runs, rows)
     if not meet(barrier, bands):
         return False
-    remove_small_runs(level.disparity, level.probability, settings.min_segment, runs, rows, begin, end)
+    remove_small_runs(level.disparity, level.probability, min_segment, runs, rows, begin, end)
     return meet(barrier, bands)
 
 
@@ -151,8 +151,16 @@ def solve(table, numbers, first, last, has_hidden, weights, scratch, runs, run_r
             return
         begin, end = share(level.disparity.shape[0], band, bands)
         fuse_level_rows(level, settings, begin, end)
-        if not meet(barrier, bands) or not filter_level(level, settings, runs, run_rows, barrier, band, bands):
+        if not meet(barrier, bands):
             return
+        if not filter_level(level, settings.width, settings.min_segment, runs, run_rows, barrier, band, bands):
+            return
+
+
+@kernel(void(ADDRESSES, int64, int64, int64, INTS, INTS, ADDRESSES, int64, int64))
+def remove_islands(table, k, width, min_segment, runs, run_rows, barrier, band, bands):
+    """Remove segments of fewer than ``min_segment`` pixels from level ``k``, once it is solved."""
+    filter_level(level_at(table, k), width, min_segment, runs, run_rows, barrier, band, bands)
 
 
 @kernel(void(ADDRESSES, NUMBERS, int64, FLOATS, float64, FLOATS, ADDRESSES, int64, int64))

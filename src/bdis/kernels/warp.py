@@ -38,14 +38,18 @@ def warp_seen_row(usable, disparity, row, width, out):
     repeat_border(out, row, width)
 
 
-@kernel(void(SHORTS, BYTES, boolean, SURFACE, int64, SHORTS, BYTES, FLOATS, ADDRESSES, int64, int64, int64))
-def warp(right, usable, has_hidden, surface, width, out_right, out_usable, out_density, barrier, bands, begin, end):
-    """Rows ``begin`` to ``end - 1`` of the right image (padded int16) as seen along the surface, and its density.
+@kernel(void(SHORTS, BYTES, boolean, SURFACE, int64, SHORTS, BYTES, FLOATS, boolean, ADDRESSES, int64, int64, int64))
+def warp(
+    right, usable, has_hidden, surface, width, out_right, out_usable, out_density, keep_density, barrier, bands, begin, end
+):  # fmt: skip
+    """Rows ``begin`` to ``end - 1`` of the right image (padded int16) as seen along the surface, and (``keep_density``)
+    the surface's density.
 
     ``usable``: where the right image can be interpolated; ``out_usable`` likewise, if ``has_hidden``.
     """
     disparity = surface.disparity
-    copy_rows(surface.density, out_density, width, begin, end)
+    if keep_density:
+        copy_rows(surface.density, out_density, width, begin, end)
     for y in range(uint64(begin), uint64(end)):
         warp_row(right, disparity, y, width, out_right)
         if has_hidden:
