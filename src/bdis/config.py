@@ -42,6 +42,7 @@ class Settings:
     smoothing_edge: float = 8.0  # grey levels between neighbours that weaken their bond to 1/e, 0.1 to 1000
     smoothing_rounds: int = 1  # rounds in which outliers lose their weight, 0 to 10
     outlier_distance: float = 1.5  # px of a level from the surface where a disparity keeps a quarter of its weight
+    sharpening: int = 1  # rounds in which pixels at depth edges choose their side, 0 to 10; needs `slanted`
     slanted: bool = True  # search the finest level again, with patches that lie on the surface
     dense: bool = False  # every pixel gets a disparity, filled from its surroundings
     variance: Literal[False, True, "paper"] = False  # True: calibrated; "paper": Eq. 16-19
@@ -87,6 +88,7 @@ class Settings:
         _check(0 <= self.smoothing <= 1000, self, "smoothing", "from 0 to 1000")
         _check(0.1 <= self.smoothing_edge <= 1000, self, "smoothing_edge", "from 0.1 to 1000 grey levels")
         _check(0 <= self.smoothing_rounds <= 10, self, "smoothing_rounds", "from 0 to 10")
+        _check(0 <= self.sharpening <= 10, self, "sharpening", "from 0 to 10")
         _check(0.01 <= self.outlier_distance <= 100, self, "outlier_distance", "from 0.01 to 100 px")
         for name in ("min_valid", "min_support", "min_probability", "min_island"):
             _check(0 <= getattr(self, name) <= 1, self, name, "from 0 to 1")
@@ -149,7 +151,7 @@ def _check_types(settings: Settings) -> None:
 
 
 _PLAIN: dict[str, Any] = {
-    "start": "zero", "smoothing": 0.0, "slanted": False, "level_weights": "1/n", "min_probability": 0.05,
+    "start": "zero", "smoothing": 0.0, "sharpening": 0, "slanted": False, "level_weights": "1/n", "min_probability": 0.05,
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
     **_PLAIN, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,

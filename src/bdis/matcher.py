@@ -248,14 +248,20 @@ class StereoMatcher:
         sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
         strength = settings.smoothing or Settings.smoothing
         if settings.dense:
-            kernels.bind(left, arrays, width, WIDE_SMOOTHING, 0.0, *place)
+            kernels.bind(left, arrays, False, width, WIDE_SMOOTHING, 0.0, *place)
             kernels.smooth(found, False, arrays, line, width, 0, tolerance, False, *place)
             kernels.keep_wide(arrays, width, surface.wide, barrier, bands, *rows)
-        kernels.bind(left, arrays, width, strength, sharpness, *place)
+        kernels.bind(left, arrays, False, width, strength, sharpness, *place)
         if not recalled:
             last = not settings.slanted
             kernels.smooth(found, False, arrays, line, width, rounds, tolerance, last, *place)
         if settings.slanted:
+            if settings.sharpening:
+                kernels.sharpen(
+                    level.arrays.gradient, level.arrays.right, surface.warped, arrays, line, width,
+                    settings.intensity_scale, settings.sharpening, barrier, bands, *rows,
+                )  # fmt: skip
+                kernels.bind(left, arrays, True, width, strength, sharpness, *place)
             kernels.warp(
                 level.arrays.right, level.arrays.usable_right, has_hidden, arrays, width, surface.warped,
                 surface.usable, surface.density_before, not recalled, barrier, bands, *rows,
@@ -284,7 +290,7 @@ class StereoMatcher:
         rows = self._bands.rows(band, len(surface.thinned))
         sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
         kernels.thin(disparity, surface.thinned, width, barrier, bands, *rows)
-        kernels.bind(left, surface.arrays, width, Settings.smoothing / 4, sharpness, *place)
+        kernels.bind(left, surface.arrays, False, width, Settings.smoothing / 4, sharpness, *place)
         kernels.smooth(
             surface.thinned, False, surface.arrays, surface.lines[band], width, 0, 0.0, True, *place
         )

@@ -20,6 +20,7 @@ from .pyramid import (
 from .rays import mark_unseen, trace_view
 from .recall import agreement, recall, settle
 from .shade import shade_view
+from .sharpen import sharpen
 from .start import global_start
 from .surface import bind, smooth
 from .warp import warp
@@ -50,6 +51,7 @@ __all__ = [
     "remove_islands",
     "settle",
     "shade_view",
+    "sharpen",
     "smooth",
     "solve",
     "thin",

@@ -26,6 +26,7 @@ from .tiles import transpose_tile
 FIRST_MEAN, MEAN, ADD_AND_SQUARE, ADD, TAKE_SPREAD = range(5)
 AS_IT_IS, ALL_ALIKE, BY_DISTANCE = range(3)  # how the disparities are weighted before a sweep
 TINY = 1e-20  # a density below says nothing
+JUMP = 0.3  # px of the level, a step of the surface that leaves 1/e of a bond
 WEAKEST = 0.3  # ^8: no bond breaks altogether, what is known must reach everywhere
 LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more
 
@@ -40,7 +41,7 @@ def rows_of(count, band, bands):
 @inner
 def weaken(step, sharpness):
     """What a step of the image leaves of a bond: (1 - t / 8)^8 with t = |step| * sharpness, close to e^-t and cheaper."""
-    rest = splat(float32(1)) - absolute(to_float(step)) * sharpness * splat(float32(0.125))
+    rest = splat(float32(1)) - absolute(step) * sharpness * splat(float32(0.125))
     rest = larger(rest, splat(float32(WEAKEST)))
     rest = rest * rest
     rest = rest * rest
@@ -48,29 +49,37 @@ def weaken(step, sharpness):
 
 
 @inner
-def bond_rows(left, width, strength, sharpness, out, begin, end):
-    """Bonds to the right neighbour, rows ``begin`` to ``end - 1`` of ``out``; 0 from the last column on."""
-    factor, scale = splat(float32(sharpness)), splat(float32(strength))
+def bond_rows(left, surface, cut_jumps, width, strength, sharpness, begin, end):
+    """Bonds to the right neighbour, rows ``begin`` to ``end - 1`` of ``surface.total``; 0 from the last column on."""
+    out = surface.total
+    factor, scale, jump = splat(float32(sharpness)), splat(float32(strength)), splat(float32(1 / JUMP))
     zero, last = splat(float32(0)), splat(int32(width - 1))
     for y in range(uint64(begin), uint64(end)):
         for x in range(uint64(0), uint64(out.shape[1]), uint64(LANES)):
             if int64(x) >= width:
                 store(out, y, x, zero)
                 continue
-            bond = scale * weaken(load(left, y, x + uint64(PAD + 1)) - load(left, y, x + uint64(PAD)), factor)
+            step = to_float(load(left, y, x + uint64(PAD + 1)) - load(left, y, x + uint64(PAD)))
+            bond = scale * weaken(step, factor)
+            if cut_jumps:
+                bond = bond * weaken(load(surface.disparity, y, x + uint64(1)) - load(surface.disparity, y, x), jump)
             store(out, y, x, select(lane_numbers() + splat(int32(x)) < last, bond, zero))
 
 
 @inner
-def bond_columns(left, width, strength, sharpness, out, begin, end):
-    """Bonds to the neighbour below, rows ``begin`` to ``end - 1`` of ``out``; 0 in the last row."""
-    factor = splat(float32(sharpness))
+def bond_columns(left, surface, cut_jumps, width, strength, sharpness, begin, end):
+    """Bonds to the neighbour below, rows ``begin`` to ``end - 1`` of ``surface.bond_y``; 0 in the last row."""
+    factor, jump = splat(float32(sharpness)), splat(float32(1 / JUMP))
     last = left.shape[0] - 1
     for y in range(begin, end):
         row, below = uint64(y), uint64(min(y + 1, last))
         scale = splat(float32(strength if y < last else 0))
         for x in range(uint64(0), uint64(width), uint64(LANES)):
-            store(out, row, x, scale * weaken(load(left, below, x + uint64(PAD)) - load(left, row, x + uint64(PAD)), factor))
+            step = to_float(load(left, below, x + uint64(PAD)) - load(left, row, x + uint64(PAD)))
+            bond = scale * weaken(step, factor)
+            if cut_jumps:
+                bond = bond * weaken(load(surface.disparity, below, x) - load(surface.disparity, row, x), jump)
+            store(surface.bond_y, row, x, bond)
 
 
 @inner
@@ -104,24 +113,25 @@ def shares_along_columns(surface, height, begin, end):
             store(shares, y, x, one / pivot)
 
 
-@kernel(void(SHORTS, SURFACE, int64, float64, float64, ADDRESSES, int64, int64))
-def bind(left, surface, width, strength, sharpness, barrier, band, bands):
+@kernel(void(SHORTS, SURFACE, boolean, int64, float64, float64, ADDRESSES, int64, int64))
+def bind(left, surface, cut_jumps, width, strength, sharpness, barrier, band, bands):
     """Bonds between the pixels of the left image: ``strength`` weakened by the steps between them.
 
-    ``sharpness``: 1 / the step, as stored, that leaves about 1/e of a bond.
+    ``sharpness``: 1 / the step of the image, as stored, that leaves about 1/e of a bond.  ``cut_jumps``: steps of the
+    present surface weaken them as well.
 
     Writes ``surface.bond_x``, ``share_x``, ``bond_y``, ``share_y``.
     """
     height = left.shape[0]
     begin, end = rows_of(height, band, bands)
     zero = splat(float32(0))
-    bond_rows(left, width, strength, sharpness, surface.total, begin, end)
+    bond_rows(left, surface, cut_jumps, width, strength, sharpness, begin, end)
     if end == height:  # rows that only fill the last tile
         for y in range(uint64(height), uint64(surface.total.shape[0])):
             for x in range(uint64(0), uint64(surface.total.shape[1]), uint64(LANES)):
                 store(surface.total, y, x, zero)
     shares_along_rows(surface, width, begin, end)
-    bond_columns(left, width, strength, sharpness, surface.bond_y, begin, end)
+    bond_columns(left, surface, cut_jumps, width, strength, sharpness, begin, end)
     if not meet(barrier, bands):
         return
     begin, end = rows_of(width, band, bands)
