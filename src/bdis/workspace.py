@@ -320,7 +320,7 @@ def _start_plan(level: LevelPlan, weight: float, settings: Settings, arena: Aren
         wide=arena.zeros((2 * height, width + labels + abs(largest) + LANES), np.float32),
         sums=arena.zeros((6 * width, labels), np.float32),
         costs=arena.zeros((height * width, labels + 2 * LANES), np.float32),
-        path=arena.zeros((width + 2, labels + 2 * LANES), np.float32),
+        path=arena.zeros((2 * width, labels + 2 * LANES), np.float32),
         totals=arena.zeros((height * width, labels + 2 * LANES), np.float32),
     )
 

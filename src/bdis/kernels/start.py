@@ -14,7 +14,7 @@ from numba import boolean, float32, float64, int32, int64, uint64, void
 from .barrier import meet
 from .cache import inner, kernel
 from .layout import ADDRESSES, BYTES, FLOATS, PAD, SHORTS
-from .simd import LANES, lane_numbers, larger, load, select, smaller, splat, square_root, store
+from .simd import LANES, lane_numbers, larger, load, mask_bits, select, smaller, splat, square_root, store, trailing_zeros
 from .tiles import smallest_lane
 
 RADIUS = 2  # px, windows are 5x5
@@ -46,8 +46,11 @@ def spread_right(right, seen, has_hidden, width, pad, wide):
 
 
 @inner
-def column_sums(left, seen, has_hidden, y, x, origin, wide, labels, sums):
-    """Sums down column ``x`` of the windows of row ``y``, for all labels.  ``origin``: column of label 0 in ``wide``."""
+def column_sums(left, seen, has_hidden, y, x, origin, wide, labels, middle, sums):
+    """Sums down column ``x`` of the windows of row ``y``, for all labels, of grey values less ``middle``.
+
+    ``origin``: column of label 0 in ``wide``.
+    """
     zero = splat(float32(0))
     top, bottom = max(y - RADIUS, 0), min(y + RADIUS + 1, left.shape[0])
     first = uint64(6) * uint64(x)
@@ -56,9 +59,10 @@ def column_sums(left, seen, has_hidden, y, x, origin, wide, labels, sums):
         for row in range(top, bottom):
             if has_hidden and not seen[row, PAD + x]:
                 continue
-            grey = splat(float32(left[row, PAD + x]))
+            grey = splat(float32(left[row, PAD + x]) - middle)
             at = uint64(origin) + j
-            r, m = load(wide, uint64(2 * row), at), load(wide, uint64(2 * row + 1), at)
+            m = load(wide, uint64(2 * row + 1), at)
+            r = load(wide, uint64(2 * row), at) - m * splat(middle)
             n, l_1, l_2 = n + m, l_1 + grey * m, l_2 + grey * grey * m
             r_1, r_2, lr = r_1 + r, r_2 + r * r, lr + grey * r
         store(sums, first + COUNT, j, n)
@@ -100,8 +104,12 @@ def fill_costs(left, seen, has_hidden, width, first, count, noise, wide, sums, c
     enough, unseen = splat(float32(MIN_WINDOW)), splat(float32(UNSEEN_COST))
     one = splat(float32(1))
     for y in range(left.shape[0]):
+        middle = float32(0)  # near zero the sums of squares keep their digits
         for x in range(width):
-            column_sums(left, seen, has_hidden, y, x, first + x, wide, labels, sums)
+            middle += float32(left[y, PAD + x])
+        middle /= float32(width)
+        for x in range(width):
+            column_sums(left, seen, has_hidden, y, x, first + x, wide, labels, middle, sums)
         for x in range(width):
             pixel = uint64(y * width + x)
             here = uint64(first + x)
@@ -144,12 +152,12 @@ def pass_message(costs, pixel, before, labels, path, slot, other, totals):
 
 @inner
 def pass_messages(costs, width, height, labels, path, totals):
-    """Four passes over the picture; ``path`` (2 + w, as costs) holds the pixels before, with a wall on both sides."""
+    """Four passes over the picture; ``path`` (2 w, as costs) holds the pixels before, with a wall on both sides."""
     wall = splat(float32(NEVER))
     for k in range(uint64(path.shape[0])):
         store(path, k, uint64(0), wall)
         store(path, k, uint64(LANES + labels), wall)
-    a, b = uint64(width), uint64(width + 1)
+    a, b = uint64(0), uint64(1)
     for y in range(height):
         for x in range(width):
             pass_message(costs, uint64(y * width + x), x > 0, labels, path, a, b, totals)
@@ -159,22 +167,30 @@ def pass_messages(costs, width, height, labels, path, totals):
             pass_message(costs, uint64(y * width + x), k > 0, labels, path, a, b, totals)
             a, b = b, a
     for k in range(height):
+        now, before = uint64(k % 2 * width), uint64((k + 1) % 2 * width)
         for x in range(width):
-            pass_message(costs, uint64(k * width + x), k > 0, labels, path, uint64(x), uint64(x), totals)
+            here = uint64(x)
+            pass_message(costs, uint64(k * width + x), k > 0, labels, path, now + here, before + here, totals)
     for k in range(height):
-        y = height - 1 - k
+        now, before = uint64(k % 2 * width), uint64((k + 1) % 2 * width)
         for x in range(width):
-            pass_message(costs, uint64(y * width + x), k > 0, labels, path, uint64(x), uint64(x), totals)
+            here, pixel = uint64(x), uint64((height - 1 - k) * width + x)
+            pass_message(costs, pixel, k > 0, labels, path, now + here, before + here, totals)
 
 
 @inner
-def best_label(totals, pixel, count):
-    """The cheapest label (the first of equals), as a whole number."""
-    best = uint64(LANES)
-    for j in range(uint64(LANES), uint64(LANES + count)):
-        if totals[pixel, j] < totals[pixel, best]:
-            best = j
-    return best
+def best_label(totals, pixel, labels):
+    """The cheapest label (the first of equals), as its column."""
+    lanes = uint64(LANES)
+    lowest = splat(float32(NEVER))
+    for j in range(lanes, lanes + uint64(labels), lanes):
+        lowest = smaller(lowest, load(totals, pixel, j))
+    lowest = smallest_lane(lowest)
+    for j in range(lanes, lanes + uint64(labels), lanes):
+        found = mask_bits(load(totals, pixel, j) <= lowest)
+        if found:
+            return j + uint64(trailing_zeros(found))
+    return lanes
 
 
 @inner
@@ -219,7 +235,7 @@ def global_start(
     for y in range(height):
         for x in range(width):
             pixel = uint64(y * width + x)
-            best = best_label(totals, pixel, count)
+            best = best_label(totals, pixel, labels)
             known = costs[pixel, best] < float32(UNSEEN_COST) and (not has_hidden or seen_left[y, PAD + x])
             place = float32(largest - int64(best - uint64(LANES))) - between_labels(totals, pixel, best, count)
             out_disparity[y, x] = place if known else np.nan

@@ -1,0 +1,195 @@
+"""The oracle of what goes beyond the paper: the global start, the surface, sharp edges, uncertainty.  Plain NumPy.
+
+Nothing here is shared with the kernels.  Arrays are float64 (height, width) of one level; unknown is NaN.
+"""
+
+import numpy as np
+
+# --- Start: all disparities on a coarse level -----------------------------------------------------------------------
+
+
+def window_costs(left, right, seen_left, seen_right, disparities, noise):
+    """1 - correlation of 5x5 windows, (height, width, disparities); 0.6 where they cannot be compared."""
+    height, width = left.shape
+    costs = np.full((height, width, len(disparities)), 0.6)
+    for y in range(height):
+        for x in range(width):
+            for k, d in enumerate(disparities):
+                if not 0 <= x - d < width or not seen_right[y, x - d]:
+                    continue
+                pixels = [
+                    (left[j, i], right[j, i - d])
+                    for j in range(max(y - 2, 0), min(y + 3, height))
+                    for i in range(max(x - 2, 0), min(x + 3, width))
+                    if 0 <= i - d < width and seen_left[j, i] and seen_right[j, i - d]
+                ]
+                if len(pixels) >= 15:
+                    a, b = np.array(pixels).T
+                    a, b, n = a - a.mean(), b - b.mean(), len(a)
+                    energy = ((a * a).sum() + noise * n) * ((b * b).sum() + noise * n)
+                    costs[y, x, k] = 1 - (a * b).sum() / np.sqrt(energy)
+    return costs
+
+
+def pass_messages(costs, small=0.1, large=0.4):
+    """Sum over four directions of the cheapest path to each pixel and label (semi-global matching)."""
+    total = np.zeros_like(costs)
+    for turned in (lambda a: a, lambda a: a[:, ::-1], lambda a: a.swapaxes(0, 1), lambda a: a.swapaxes(0, 1)[:, ::-1]):
+        cost, out = turned(costs), turned(total)
+        path = cost[:, 0]
+        out[:, 0] += path
+        for x in range(1, cost.shape[1]):
+            lowest = path.min(1, keepdims=True)
+            padded = np.pad(path, ((0, 0), (1, 1)), constant_values=np.inf)
+            step = np.minimum(padded[:, :-2], padded[:, 2:]) + small
+            path = cost[:, x] + np.minimum(np.minimum(path, step), lowest + large) - lowest
+            out[:, x] += path
+    return total
+
+
+def global_start(left, right, seen_left, seen_right, largest, count, noise):
+    """Disparity among ``largest``, ``largest - 1`` ..., to a fraction of a px."""
+    disparities = [largest - k for k in range(count)]
+    costs = window_costs(left, right, seen_left, seen_right, disparities, noise)
+    totals = pass_messages(costs)
+    out = np.full(left.shape, np.nan)
+    for at in np.ndindex(left.shape):
+        best = int(totals[at].argmin())
+        offset = 0.0
+        if 0 < best < count - 1:
+            a, b, c = totals[at][best - 1 : best + 2]
+            if a - 2 * b + c > 1e-6:
+                offset = np.clip((a - c) / (2 * (a - 2 * b + c)), -0.5, 0.5)
+        if costs[at][best] < 0.6 and seen_left[at]:
+            out[at] = disparities[best] - offset
+    return out
+
+
+# --- The surface ----------------------------------------------------------------------------------------------------
+
+
+def bonds(guide, strength, sharpness, surface=None):
+    """To the right (height, width - 1) and downward (height - 1, width) neighbours."""
+
+    def weaken(step, sharpness):
+        return np.maximum(1 - np.abs(step) * sharpness / 8, 0.3) ** 8
+
+    both = []
+    for axis in (1, 0):
+        bond = strength * weaken(np.diff(guide, axis=axis), sharpness)
+        both.append(bond if surface is None else bond * weaken(np.diff(surface, axis=axis), 1 / 0.3))
+    return both
+
+
+def sweep(field, bonds):
+    """Least squares along every row, then along every column."""
+    for bond, turned in ((bonds[0], False), (bonds[1].T, True)):
+        field = field.T if turned else field
+        solved = np.empty(field.shape)
+        for k, (values, b) in enumerate(zip(field, bond)):
+            matrix = np.eye(len(values))
+            for i, strength in enumerate(b):
+                matrix[i : i + 2, i : i + 2] += strength * np.array([[1, -1], [-1, 1]])
+            solved[k] = np.linalg.solve(matrix, values)
+        field = solved.T if turned else solved
+    return field
+
+
+def fit_surface(target, bonds, rounds, tolerance):
+    """Surface, density and spread through disparities (NaN = unknown)."""
+    known = ~np.isnan(target)
+    value = np.where(known, target, 0.0)
+    weight = known.astype(float)
+    support = sweep(weight, bonds)
+    for k in range(rounds + 1):
+        if k > 0:
+            weight = known / (1 + ((value - surface) / tolerance) ** 2) ** 2  # noqa: F821
+        density = sweep(weight, bonds)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            surface = np.where(density > 1e-20, sweep(weight * value, bonds) / density, 0)
+            surface = surface + np.where(density > 1e-20, sweep(weight * (value - surface), bonds) / density, 0)
+    squares = np.where(known, np.minimum((value - surface) ** 2, 25), 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.where(support > 1e-20, np.minimum(sweep(squares, bonds) / support, 25), 25)
+    return surface, density, spread
+
+
+def warp(right, surface):
+    """``right[x - surface[x]]`` in whole grey steps; the border repeats."""
+    height, width = right.shape
+    place = np.clip(np.arange(width) - surface, 0, width - 1)
+    whole = np.floor(place).astype(int)
+    rows = np.arange(height)[:, None]
+    here, there = right[rows, whole], right[rows, np.minimum(whole + 1, width - 1)]
+    return np.floor(here + (place - whole) * (there - here) + 0.5)
+
+
+def warp_usable(usable, surface):
+    """Where a warped pixel and its right neighbour come from usable pixels inside the right image."""
+    width = usable.shape[1]
+    place = np.arange(width) - surface
+    inside = (place >= 0) & (place <= width - 1)
+    good = inside & np.take_along_axis(usable, np.clip(place, 0, width - 1).astype(int), 1)
+    return good & np.pad(good, ((0, 0), (0, 1)), "edge")[:, 1:]
+
+
+def sharpen(left, right, surface, scale):
+    """One round: near a jump each pixel takes the disparity, of five, under which the gradients agree best."""
+
+    def gradient(image):
+        padded = np.pad(image, ((0, 0), (1, 1)), "edge")
+        return padded[:, 2:] - padded[:, :-2]
+
+    height, width = left.shape
+    padded = np.pad(surface, 8, "edge")
+    offers = [surface]
+    for down, across in ((0, -8), (0, 8), (-8, 0), (8, 0)):
+        offers.append(padded[8 + down : 8 + down + height, 8 + across : 8 + across + width])
+    totals = []
+    for offer in offers:
+        place = np.clip(np.arange(width) - offer, 0, width - 1)
+        whole = np.floor(place).astype(int)
+        rows, slope = np.arange(height)[:, None], gradient(right)
+        here, there = slope[rows, whole], slope[rows, np.minimum(whole + 1, width - 1)]
+        there = np.where(whole + 1 < width, there, 0)  # beyond the border the image repeats
+        step = gradient(left) - here - (place - whole) * (there - here)
+        difference = np.pad(np.minimum(np.abs(step), 4 * 2 * scale), 2)
+        # Windows are cut at the top and the bottom, and count nothing beside the picture.
+        total = sum(
+            difference[2 + j : 2 + j + height, 2 + i : 2 + i + width] for j in range(-2, 3) for i in range(-2, 3)
+        )
+        totals.append(total)
+    totals[0] = totals[0] - 0.24 * 2 * scale * 25
+    best = np.argmin(totals, 0)
+    chosen = np.take_along_axis(np.array(offers), best[None], 0)[0]
+    return np.where(np.ptp(offers, axis=0) > 1, chosen, surface)
+
+
+# --- Uncertainty ----------------------------------------------------------------------------------------------------
+
+
+def slope_squared(surface):
+    """By central differences; half a one-sided one at the border."""
+    padded = np.pad(surface, 1, "edge")
+    across, down = padded[1:-1, 2:] - padded[1:-1, :-2], padded[2:, 1:-1] - padded[:-2, 1:-1]
+    return (across**2 + down**2) / 4
+
+
+def surface_variance(surface, density, spread, weights):
+    """px^2 of the level."""
+    hole = np.minimum(np.maximum(1 / np.maximum(density, 1e-6) - 1, 0), 0.2 * surface.shape[1])
+    variance = weights["floor"] + weights["spread"] * spread + weights["hole"] * hole**2
+    return variance + weights["slope"] * slope_squared(surface)
+
+
+def window_variance(ssd, area, step, patch_size, min_variance=0.2):
+    """Eq. 16-18 by least squares: the variance of a Gaussian through the window's likelihoods, px^2."""
+    variance = max(ssd[0] / area, min_variance)
+    log_p = -(np.array(ssd) - ssd[0]) / (2 * variance * area)
+    x_squared = (np.array([0, -2, -1, 1, 2]) * step) ** 2
+    (slope, height), *_ = np.polyfit(x_squared, log_p, 1, full=True)
+    miss = np.mean((slope * x_squared + height - log_p) ** 2)
+    largest = patch_size**2 / 4
+    if -slope * step**2 <= 1e-12 or miss > 0.1:
+        return largest
+    return min(-1 / (2 * slope), largest)
