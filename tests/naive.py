@@ -1,11 +1,15 @@
 """The oracle: BDIS in slow, plain NumPy, to be read beside the paper.
 
-Nothing here is shared with the kernels.  Images are float64 arrays (height, width); unknown is NaN.
+Nothing here is shared with the kernels but the settings and the weights of the error model.  Images are float64 arrays (height, width); unknown is NaN.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+from bdis import certainty
+
+from . import naive_surface
 
 # --- Pyramid --------------------------------------------------------------------------------------------------------
 
@@ -273,13 +277,65 @@ def upsample(disparity, probability, height, width):
 
 
 def coarsest_level(height, width, settings):
-    """Coarsest level with room for a patch and 12 px on its short side, no coarser than asked for."""
-    level, side = 1, min((height + 1) // 2, (width + 1) // 2)
-    while level < (settings.coarsest_level or 10) and (
-        level < settings.finest_level or (side + 1) // 2 >= max(settings.patch_size, 12)
-    ):
-        level, side = level + 1, (side + 1) // 2
+    """Coarsest level with room for a patch and 12 px on its short side (20 px where all disparities are tried), no coarser
+    than asked for.
+    """
+    tries_all = settings.start == "global"
+    least, side = (settings.finest_level + 1, 20) if tries_all else (settings.finest_level, max(settings.patch_size, 12))
+    level = least
+    while level < (settings.coarsest_level or 10) and min(halved(height, width, level + 1)) >= side:
+        level += 1
     return level
+
+
+def halved(height, width, times):
+    """Size of a level."""
+    for _ in range(times):
+        height, width = (height + 1) // 2, (width + 1) // 2
+    return height, width
+
+
+def start_level(left, right, seen, number, scale, settings):
+    """Disparity and whether it is known on the level where all disparities are tried."""
+    px, width = 2**number, left.shape[1]
+    furthest = max(width - 3, 0)
+    largest = furthest if settings.max_disparity is None else int(np.ceil(settings.max_disparity / px))
+    largest = int(np.clip(largest, -furthest, furthest))
+    smallest = int(np.clip(np.floor(settings.min_disparity / px), -furthest, largest))
+    return naive_surface.global_start(left, right, *seen, largest, largest - smallest + 1, scale**2)
+
+
+def fit_surface(pair, found, images, masks, min_segment, settings, scale):
+    """The surface through the finest level, searched again along it; disparity and probability."""
+    (left, right), level = images, settings.finest_level
+    bonds = naive_surface.bonds(left, settings.smoothing, 1 / (settings.smoothing_edge * scale))
+    fit = settings.smoothing_rounds, settings.outlier_distance
+    surface, density, spread = naive_surface.fit_surface(found, bonds, *fit)
+    if settings.slanted:
+        for _ in range(settings.sharpening):
+            surface = naive_surface.sharpen(left, right, surface, scale)
+        if settings.sharpening:
+            bonds = naive_surface.bonds(left, settings.smoothing, 1 / (settings.smoothing_edge * scale), surface)
+        slanted = Pair.of(left, naive_surface.warp(right, surface), masks[0])
+        if not (masks[0].all() and masks[1].all()):
+            pad = Pair.pad
+            usable = naive_surface.warp_usable(pair.usable_right[:, pad : pad + left.shape[1]], surface)
+            slanted.usable_right = np.pad(usable, ((0, 0), (pad, pad)), "edge")
+        reach = settings.search_radius * 2**level
+        along = replace(settings, min_disparity=-reach, max_disparity=reach, propagate=False)
+        patches = search_level(slanted, None, left.shape[1], 1.0, scale, level, along)
+        rest, _ = fuse(patches, left.shape, settings, 0)
+        if settings.segment_filter:
+            rest = remove_small_segments(rest, min_segment)
+        surface, dense_after, spread = naive_surface.fit_surface(surface + rest, bonds, *fit)
+        density = np.minimum(density, dense_after)
+    variance = naive_surface.surface_variance(surface, density, spread, certainty.SURFACE)
+    probability = 1 / (1 + certainty.ODDS_PER_PX2 * 4.0**level * variance)
+    place = np.arange(left.shape[1]) - surface
+    known = (place >= 0) & (place <= left.shape[1] - 1) & (probability >= settings.min_probability)
+    disparity = np.where(known, surface, np.nan)
+    disparity = remove_small_segments(disparity, np.ceil(settings.min_island * left.size))
+    return disparity, np.where(np.isnan(disparity), 0, probability)
 
 
 def match(left, right, settings):
@@ -294,18 +350,25 @@ def match(left, right, settings):
     masks = [seen_pyramid(mask, coarsest) for mask in seen]
     parent = None
     for n in reversed(numbers):
-        pair = Pair.of(images[0][n - 1], images[1][n - 1], masks[0][n - 1], masks[1][n - 1])
+        of_level = [image[n - 1] for image in images], [mask[n - 1] for mask in masks]
+        pair = Pair.of(*of_level[0], *of_level[1])
         weight = raw[n] / sum(raw.values()) if settings.propagate else 1.0
+        if n == coarsest and settings.start == "global":
+            disparity = start_level(*of_level[0], of_level[1], n, scale, settings)
+            parent = disparity, np.where(np.isnan(disparity), 0, weight / 2)
+            continue
         patches = search_level(pair, parent, pair.width, weight, scale, n, settings)
         if settings.fusion == "residual":
             disparity, probability = fuse_by_residual(patches, pair, settings, scale)
         else:
-            threshold = settings.min_probability if n == settings.finest_level else 0
-            disparity, probability = fuse(patches, images[0][n - 1].shape, settings, threshold)
+            is_last = n == settings.finest_level and not settings.smoothing
+            disparity, probability = fuse(patches, of_level[0][0].shape, settings, settings.min_probability if is_last else 0)
         if settings.segment_filter:
             disparity = remove_small_segments(disparity, 4 ** (coarsest - n))
             probability = np.where(np.isnan(disparity), 0, probability)
         parent = disparity, probability
+    if settings.smoothing:
+        disparity, probability = fit_surface(pair, disparity, *of_level, 4 ** (coarsest - n), settings, scale)
     for n in range(settings.finest_level - 1, -1, -1):
         shape = images[0][n - 1].shape if n else (height, width)
         disparity, probability = upsample(disparity, probability, *shape)

@@ -122,6 +122,10 @@ def move_arrays(value: Any, arena: Arena, moved: dict[int, np.ndarray]) -> Any:
 
 def spoil(scratch: Any, rng: np.random.Generator) -> None:
     """Fill the arrays of ``scratch`` with anything: what earlier frames left there must not lead a kernel astray."""
+    if dataclasses.is_dataclass(scratch):
+        scratch = [getattr(scratch, f.name) for f in dataclasses.fields(scratch) if f.name != "model"]
+    if scratch is None or isinstance(scratch, int | float):
+        return
     if isinstance(scratch, np.ndarray):
         scratch[...] = rng.integers(0, 256, (*scratch.shape, scratch.itemsize), np.uint8).view(scratch.dtype)[..., 0]
         return
@@ -137,7 +141,7 @@ def guard_workspace(work: bdis.workspace.Workspace, arena: Arena, rng: np.random
     work.note_addresses()
     for name in ("images_table", "table", "numbers"):
         setattr(work, name, arena.copy(getattr(work, name)))
-    spoil([work.scratch, work.runs, work.run_rows], rng)
+    spoil([work.scratch, work.runs, work.run_rows, work.variance, work.start, work.surface], rng)
 
 
 def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, Any]:
@@ -168,6 +172,16 @@ def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, A
         "min_support": float(rng.choice([0, 0.22, 1])),
         "min_probability": float(rng.choice([0, 0.05, 0.3])),
         "segment_filter": bool(rng.integers(2)),
+        "start": str(rng.choice(["global", "zero"])),
+        "smoothing": float(rng.choice([0, 0.5, 60, 1000])),
+        "smoothing_edge": float(rng.choice([0.1, 8, 1000])),
+        "smoothing_rounds": int(rng.integers(4)),
+        "outlier_distance": float(rng.choice([0.01, 1.5, 100])),
+        "sharpening": int(rng.integers(3)),
+        "slanted": bool(rng.integers(2)),
+        "dense": bool(rng.integers(2)),
+        "variance": [False, True, "paper"][int(rng.integers(3))],
+        "min_island": float(rng.choice([0, 0.005, 0.5])),
     }
     settings |= {name: value for name, value in choices.items() if rng.random() < 0.6}
     if rng.random() < 0.5:
@@ -223,7 +237,8 @@ def run_case(seed: int) -> None:
     matcher = bdis.matcher.StereoMatcher(preset, **settings)
     matcher._workspace = bdis.workspace.Workspace(height, width, matcher.settings)
     guard_workspace(matcher._workspace, arena, rng)
-    for _ in range(2 if rng.random() < 0.3 else 1):
+    previous = None
+    for _ in range(int(rng.choice([1, 1, 2, 3]))):
         kind = str(rng.choice(["uint8 1", "uint8 3", "uint8 4", "uint16 1", "uint16 3", "float32 1", "float32 4"]))
         layout = str(rng.choice(["packed", "packed", "row gaps", "row gaps", "upside down", "mirrored"]))
         print(f"    images {kind}, {layout}", flush=True)
@@ -234,17 +249,21 @@ def run_case(seed: int) -> None:
             if rng.random() < 0.2
         }
         bdis.images.np = bdis.workspace.np = GuardedNumPy(arena)
-        result = matcher.match(*pair, **masks)
+        result = matcher.match(*pair, **masks, previous=previous)
         bdis.images.np = bdis.workspace.np = np
         assert result.disparity.shape == result.probability.shape == (height, width)
         assert ((result.probability >= 0) & (result.probability <= 1)).all()
         assert arena.holds(result.disparity), "results are no longer allocated where this test can guard them"
         assert arena.holds(matcher._workspace.levels[0].arrays.left), "the matcher no longer uses the guarded workspace"
         assert arena.is_intact(), "a kernel wrote beside an array"
-        fresh = bdis.matcher.StereoMatcher(preset, **{**settings, "threads": 1}).match(*pair, **masks)
-        for name in ("disparity", "probability"):
-            if not np.array_equal(getattr(result, name), getattr(fresh, name), equal_nan=True):
+        alone = bdis.matcher.StereoMatcher(preset, **{**settings, "threads": 1})
+        fresh = alone.match(*pair, **masks, previous=previous)
+        for name in ("disparity", "probability", "variance"):
+            one, other = getattr(result, name), getattr(fresh, name)
+            if one is not None and not np.array_equal(one, other, equal_nan=True):
                 print(f"    {DIFFERS}: {name} of seed {seed}", flush=True)
+        if rng.random() < 0.7:
+            previous = result
 
 
 def overstep(edge: str) -> None:

@@ -193,7 +193,7 @@ class StereoMatcher:
         elif surface:
             self._fit_surface(work, surface, has_hidden, recalled, place)
         if self.settings.variance == "paper":
-            last = len(work.levels) - 1 + self.settings.slanted
+            last = len(work.table) - 1  # the finest level, or its slanted twin
             kernels.fuse_variance(
                 work.table, work.numbers, last, work.spatial, 2.0 ** work.levels[-1].number, work.variance, *place
             )
@@ -253,9 +253,9 @@ class StereoMatcher:
             kernels.keep_wide(arrays, width, surface.wide, barrier, bands, *rows)
         kernels.bind(left, arrays, False, width, strength, sharpness, *place)
         if not recalled:
-            last = not settings.slanted
+            last = not work.slanted
             kernels.smooth(found, False, arrays, line, width, rounds, tolerance, last, *place)
-        if settings.slanted:
+        if work.slanted:
             if settings.sharpening:
                 kernels.sharpen(
                     level.arrays.gradient, level.arrays.right, surface.warped, arrays, line, width,
@@ -272,7 +272,7 @@ class StereoMatcher:
             kernels.settle(arrays, surface.before, width, barrier, bands, *rows)
         odds = certainty.ODDS_PER_PX2 * 2.0**level.number
         kernels.judge(
-            arrays, surface.density_before, settings.slanted, found, settings.smoothing == 0, surface.wide,
+            arrays, surface.density_before, work.slanted is not None, found, settings.smoothing == 0, surface.wide,
             settings.dense, width, surface.model, settings.min_probability, 2.0**level.number, found,
             level.arrays.probability, work.variance, barrier, bands, *rows,
         )  # fmt: skip

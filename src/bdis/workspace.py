@@ -163,7 +163,9 @@ class Workspace:
             _surface_plan(measured, sizes, settings, arena) if needs_surface(settings) else None
         )
         self.slanted = (
-            _slanted_plan(self.levels[-1], self.surface, settings) if self.surface and settings.slanted else None
+            _slanted_plan(self.levels[-1], self.surface, settings)
+            if self.surface and settings.slanted and settings.smoothing > 0
+            else None
         )
         self.spatial = arena.zeros((1, 16), np.float32)
         self.spatial[0, : settings.patch_size] = spatial_weights(settings)
