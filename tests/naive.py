@@ -281,7 +281,9 @@ def coarsest_level(height, width, settings):
     than asked for.
     """
     tries_all = settings.start == "global"
-    least, side = (settings.finest_level + 1, 20) if tries_all else (settings.finest_level, max(settings.patch_size, 12))
+    least, side = (
+        (settings.finest_level + 1, 20) if tries_all else (settings.finest_level, max(settings.patch_size, 12))
+    )
     level = least
     while level < (settings.coarsest_level or 10) and min(halved(height, width, level + 1)) >= side:
         level += 1
@@ -302,7 +304,7 @@ def start_level(left, right, seen, number, scale, settings):
     largest = furthest if settings.max_disparity is None else int(np.ceil(settings.max_disparity / px))
     largest = int(np.clip(largest, -furthest, furthest))
     smallest = int(np.clip(np.floor(settings.min_disparity / px), -furthest, largest))
-    return naive_surface.global_start(left, right, *seen, largest, largest - smallest + 1, scale**2)
+    return naive_surface.global_start(left, right, *seen, largest, largest - smallest + 1, 0.003 * scale**2)
 
 
 def fit_surface(pair, found, images, masks, min_segment, settings, scale):
@@ -332,8 +334,12 @@ def fit_surface(pair, found, images, masks, min_segment, settings, scale):
     variance = naive_surface.surface_variance(surface, density, spread, certainty.SURFACE)
     probability = 1 / (1 + certainty.ODDS_PER_PX2 * 4.0**level * variance)
     place = np.arange(left.shape[1]) - surface
-    known = (place >= 0) & (place <= left.shape[1] - 1) & (probability >= settings.min_probability)
-    disparity = np.where(known, surface, np.nan)
+    known = (place >= -0.5) & (place <= left.shape[1] - 0.5) & (probability >= settings.min_probability)
+    if settings.slanted and not (masks[0].all() and masks[1].all()):
+        known &= usable
+    highest = np.inf if settings.max_disparity is None else settings.max_disparity / 2**level
+    within = np.clip(surface, settings.min_disparity / 2**level, highest)
+    disparity = np.where(known & (np.abs(surface - within) <= 0.5), within, np.nan)
     disparity = remove_small_segments(disparity, np.ceil(settings.min_island * left.size))
     return disparity, np.where(np.isnan(disparity), 0, probability)
 
@@ -362,7 +368,9 @@ def match(left, right, settings):
             disparity, probability = fuse_by_residual(patches, pair, settings, scale)
         else:
             is_last = n == settings.finest_level and not settings.smoothing
-            disparity, probability = fuse(patches, of_level[0][0].shape, settings, settings.min_probability if is_last else 0)
+            disparity, probability = fuse(
+                patches, of_level[0][0].shape, settings, settings.min_probability if is_last else 0
+            )
         if settings.segment_filter:
             disparity = remove_small_segments(disparity, 4 ** (coarsest - n))
             probability = np.where(np.isnan(disparity), 0, probability)

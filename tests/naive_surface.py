@@ -53,8 +53,16 @@ def global_start(left, right, seen_left, seen_right, largest, count, noise):
     costs = window_costs(left, right, seen_left, seen_right, disparities, noise)
     totals = pass_messages(costs)
     out = np.full(left.shape, np.nan)
+    height, width = left.shape
+    from_right = np.full(left.shape, -1)
+    for y, x in np.ndindex(left.shape):
+        found = [(totals[y, x + d, k], k) for k, d in enumerate(disparities) if 0 <= x + d < width]
+        from_right[y, x] = min(found)[1] if found else -1
     for at in np.ndindex(left.shape):
         best = int(totals[at].argmin())
+        match = at[1] - disparities[best]
+        if 0 <= match < width and abs(from_right[at[0], match] - best) > 1:
+            continue
         offset = 0.0
         if 0 < best < count - 1:
             a, b, c = totals[at][best - 1 : best + 2]
@@ -125,11 +133,10 @@ def warp(right, surface):
 
 
 def warp_usable(usable, surface):
-    """Where a warped pixel and its right neighbour come from usable pixels inside the right image."""
+    """Where a warped pixel and its right neighbour come from usable pixels."""
     width = usable.shape[1]
-    place = np.arange(width) - surface
-    inside = (place >= 0) & (place <= width - 1)
-    good = inside & np.take_along_axis(usable, np.clip(place, 0, width - 1).astype(int), 1)
+    place = np.clip(np.arange(width) - surface, 0, width - 1)
+    good = np.take_along_axis(usable, place.astype(int), 1)
     return good & np.pad(good, ((0, 0), (0, 1)), "edge")[:, 1:]
 
 

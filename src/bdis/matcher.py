@@ -273,7 +273,9 @@ class StereoMatcher:
         odds = certainty.ODDS_PER_PX2 * 2.0**level.number
         kernels.judge(
             arrays, surface.density_before, work.slanted is not None, found, settings.smoothing == 0, surface.wide,
-            settings.dense, width, surface.model, settings.min_probability, 2.0**level.number, found,
+            settings.dense, surface.usable, has_hidden and work.slanted is not None, width, surface.model,
+            settings.min_probability, level.settings.min_disparity,
+            level.settings.max_disparity, 2.0**level.number, found,
             level.arrays.probability, work.variance, barrier, bands, *rows,
         )  # fmt: skip
         if settings.min_island > 0 and not settings.dense:
@@ -295,8 +297,8 @@ class StereoMatcher:
             surface.thinned, False, surface.arrays, surface.lines[band], width, 0, 0.0, True, *place
         )
         kernels.judge(
-            surface.arrays, surface.wide, False, surface.thinned, True, surface.wide, False, width, surface.model, 0.0,
-            2.0**surface.number, surface.thinned, surface.density_before, surface.variance, barrier, bands, *rows,
+            surface.arrays, surface.wide, False, surface.thinned, True, surface.wide, False, surface.usable, False, width,
+            surface.model, 0.0,            -np.inf, np.inf, 2.0**surface.number, surface.thinned, surface.density_before, surface.variance, barrier, bands, *rows,
         )  # fmt: skip
         rows = self._bands.rows(band, len(disparity))
         kernels.upsample_rows(

@@ -30,6 +30,7 @@ MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
 MIN_START_SIDE_PX = 20  # short side of the level where all disparities are tried
 MAX_START_CELLS = 1_000_000  # pixels times disparities there: 8 MB
 START_WINDOW_RADIUS_PX = 2
+START_NOISE = 0.003  # grey levels^2: what averaging leaves of the sensor's noise
 MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
 
 _GAMMA: dict[str, Callable[[int], float]] = {
@@ -318,7 +319,7 @@ def _start_plan(level: LevelPlan, weight: float, settings: Settings, arena: Aren
         largest=largest,
         count=count,
         probability=weight / 2,
-        noise=float(settings.intensity_scale**2),
+        noise=START_NOISE * settings.intensity_scale**2,
         wide=arena.zeros((2 * height, width + labels + abs(largest) + LANES), np.float32),
         sums=arena.zeros((6 * width, labels), np.float32),
         costs=arena.zeros((height * width, labels + 2 * LANES), np.float32),

@@ -132,8 +132,9 @@ def test_variance_and_probability(size):
     variance = naive_surface.surface_variance(surface, density, spread, certainty.SURFACE)
     probability = 1 / (1 + certainty.ODDS_PER_PX2 * 4 * variance)
     place = np.arange(width) - surface
-    known = (place >= 0) & (place <= width - 1) & (probability >= 0.2)
-    disparity = np.where(known, surface, np.nan)
+    known = (place >= -0.5) & (place <= width - 0.5) & (probability >= 0.2)
+    known &= surface >= -0.5  # the least disparity is 0, give or take half a px
+    disparity = np.where(known, np.maximum(surface, 0), np.nan)
     up_disparity, up_probability = naive.upsample(disparity, np.where(known, probability, 0), *left.shape)
     up_variance, _ = naive.upsample(np.where(known, 2 * variance, np.nan), np.zeros_like(variance), *left.shape)
     np.testing.assert_allclose(result.disparity, up_disparity, atol=1e-4)

@@ -9,13 +9,14 @@ from numba import boolean, float32, float64, int32, int64, uint64, void
 
 from .barrier import meet
 from .cache import inner, kernel
-from .layout import ADDRESSES, FLOATS, SURFACE
-from .simd import LANES, gather_pairs, lane_numbers, larger, load, select, slide, smaller, splat, store, to_float
+from .layout import ADDRESSES, BYTES, FLOATS, PAD, SURFACE
+from .simd import LANES, absolute, gather_pairs, lane_numbers, larger, load, select, slide, smaller, splat, store, to_float
 from .surface import TINY
 
 # Columns of `model`, in px of the level: weights of the variance's terms, the largest (1 - density) / density that
 # counts, and what a px^2 of variance adds to the odds of being wrong.
 FLOOR, SPREAD, SLOPE, HOLE, REST, LARGEST_HOLE, ODDS = (uint64(k) for k in range(7))
+SWING = 0.5  # px of the level beyond the limits that are cut off; more is unknown
 FAINT = 1e-3  # density at which a wide surface counts as much, where every pixel is filled
 
 
@@ -37,19 +38,22 @@ def slope_squared(disparity, y, x, height, width):
 
 @kernel(
     void(
-        SURFACE, FLOATS, boolean, FLOATS, boolean, FLOATS, boolean, int64, FLOATS, float64, float64,
+        SURFACE, FLOATS, boolean, FLOATS, boolean, FLOATS, boolean, BYTES, boolean, int64, FLOATS, float64, float64,
+        float64, float64,
         FLOATS, FLOATS, FLOATS, ADDRESSES, int64, int64, int64,
     )
 )  # fmt: skip
 def judge(
-    surface, density_before, has_before, found, keep_found, wide, dense, width, model, min_probability, scale,
+    surface, density_before, has_before, found, keep_found, wide, dense, usable, has_usable, width, model,
+    min_probability, lowest, highest, scale,
     out_disparity, out_probability, out_variance, barrier, bands, begin, end,
 ):  # fmt: skip
     """Disparity, probability and ``scale`` * variance (px^2 of the level) of rows ``begin`` to ``end - 1``.
 
     ``keep_found``: the disparities are those ``found`` (NaN = unknown), not the surface's.  ``has_before``: an earlier
-    surface was less dense in ``density_before``.  Unless ``dense``, pixels under ``min_probability`` and those outside
-    the right image are unknown; if so, holes are filled from the surface ``wide``.
+    surface was less dense in ``density_before``.  Unless ``dense``, pixels under ``min_probability``, outside the right
+    image, not seen there (``usable``, if ``has_usable``) or beyond the disparities ``lowest`` to ``highest`` (px of the
+    level) are unknown; if so, holes are filled from the surface ``wide``.
     """
     height, row = found.shape[0], uint64(0)
     zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
@@ -78,8 +82,15 @@ def judge(
             known = disparity == disparity
             if not dense:
                 place = to_float(lane_numbers() + splat(int32(x))) - disparity
-                known = known & (place >= zero) & (place <= splat(float32(width - 1)))
+                half = splat(float32(0.5))  # a pixel reaches half a px beyond its centre
+                known = known & (place >= zero - half) & (place <= splat(float32(width - 1)) + half)
+                if has_usable:
+                    known = known & (load(usable, y, x + uint64(PAD)) > splat(int32(0)))
                 known = known & (probability >= splat(float32(min_probability)))
+                # A surface may swing a little beyond what the search is allowed.
+                within = smaller(larger(disparity, splat(float32(lowest))), splat(float32(highest)))
+                known = known & (absolute(disparity - within) <= splat(float32(SWING)))
+                disparity = select(known, within, disparity)
             store(out_disparity, y, x, select(known, disparity, unknown))
             store(out_probability, y, x, select(known, probability, zero))
             store(out_variance, y, x, select(known, variance * splat(float32(scale)), unknown))

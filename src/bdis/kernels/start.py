@@ -205,6 +205,20 @@ def between_labels(totals, pixel, best, count):
     return min(max(float32(0.5) * (a - c) / bend, float32(-0.5)), float32(0.5))
 
 
+@inner
+def right_labels(totals, y, width, largest, count):
+    """For row ``y`` of the right image: the cheapest label there, by the same costs, into column 0 of ``totals``."""
+    for x in range(width):
+        best, least = -1, float32(NEVER)
+        for k in range(count):
+            left = x + largest - k
+            if 0 <= left < width:
+                cost = totals[y * width + left, LANES + k]
+                if cost < least:
+                    best, least = k, cost
+        totals[y * width + x, 0] = best
+
+
 @kernel(
     void(
         SHORTS, SHORTS, BYTES, BYTES, boolean, int64, int64, int64, float64, float64,
@@ -218,7 +232,7 @@ def global_start(
     """Disparity of a coarse level among ``largest``, ``largest - 1`` ..., ``count`` of them.
 
     ``noise``: variance of the grey values as stored; flatter windows do not correlate.  Writes ``out_disparity`` (NaN =
-    unknown) and ``out_probability`` (``probability`` where known).  Band 0 does it, the others wait.
+    unknown, also where the right image would match elsewhere) and ``out_probability`` (``probability`` where known).  Band 0 does it, the others wait.
     """
     if band > 0:
         meet(barrier, bands)
@@ -233,10 +247,15 @@ def global_start(
             store(totals, pixel, j, zero)
     pass_messages(costs, width, height, labels, path, totals)
     for y in range(height):
+        right_labels(totals, y, width, largest, count)
         for x in range(width):
             pixel = uint64(y * width + x)
             best = best_label(totals, pixel, labels)
             known = costs[pixel, best] < float32(UNSEEN_COST) and (not has_hidden or seen_left[y, PAD + x])
+            label = int64(best - uint64(LANES))
+            match = x - largest + label  # column in the right image, which must agree
+            if 0 <= match < width:
+                known = known and abs(totals[y * width + match, 0] - label) <= 1
             place = float32(largest - int64(best - uint64(LANES))) - between_labels(totals, pixel, best, count)
             out_disparity[y, x] = place if known else np.nan
             out_probability[y, x] = probability if known else 0

@@ -28,12 +28,12 @@ def warp_row(right, disparity, row, width, out):
 
 @inner
 def warp_seen_row(usable, disparity, row, width, out):
-    """1 where the pixel that ``warp_row`` took, and its right neighbour's, could be used; 0 outside the right image."""
+    """1 where the pixels that ``warp_row`` took, for a pixel and its right neighbour, could be used."""
     for x in range(width):
         good = True
         for col in (x, min(x + 1, width - 1)):
-            place = float32(col) - disparity[row, col]
-            good = good and place >= 0 and place <= width - 1 and usable[row, PAD + int64(place)] != 0
+            place = min(max(float32(col) - disparity[row, col], float32(0)), float32(width - 1))
+            good = good and usable[row, PAD + int64(place)] != 0
         out[row, PAD + x] = 1 if good else 0
     repeat_border(out, row, width)
 
