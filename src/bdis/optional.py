@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-_EXTRA = {"cv2": "images", "matplotlib": "plots"}
+_EXTRA = {"cv2": "images", "matplotlib": "plots", "scipy": "baselines"}
 
 
 def require(module: str, purpose: str) -> Any:
