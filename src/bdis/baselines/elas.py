@@ -92,7 +92,7 @@ class Elas:
             raise ValueError(f"unknown setting {', '.join(unknown)}; there are {', '.join(known)}")
         self.settings = replace(SETTINGS[setting], **changes)
         check_max_disparity(self.settings.max_disparity)
-        self._triangulate = require("scipy.spatial", "ELAS").Delaunay
+        _spatial()  # missing now rather than at the first frame
 
     def match(self, left: Any, right: Any) -> StereoResult:
         """Match a rectified pair.
@@ -172,7 +172,7 @@ class Elas:
 
     def _planes(self, points: Array, side: int) -> tuple[Array, Array]:
         """Corners (n, 6) and planes (n, 3) of the triangles between support points."""
-        x, y, d = points[self._delaunay(points[:, :2])].astype(np.float64).transpose(2, 1, 0)
+        x, y, d = points[triangles(points[:, :2])].astype(np.float64).transpose(2, 1, 0)
         dx, dy, dd = (v[1:] - v[0] for v in (x, y, d))
         area = dx[0] * dy[1] - dx[1] * dy[0]
         flat = area == 0  # qhull may leave triangles without an inside
@@ -185,14 +185,6 @@ class Elas:
         planes[steepness >= self.settings.max_gradient, 0] = np.nan
         corners = np.stack([x, y], 1).transpose(2, 0, 1).reshape(-1, 6)
         return np.ascontiguousarray(corners[~flat]), np.ascontiguousarray(planes[~flat])
-
-    def _delaunay(self, places: Array) -> Array:
-        """int32 (n, 3): the corners of each triangle."""
-        from scipy.spatial import QhullError
-        try:
-            return self._triangulate(places).simplices
-        except QhullError:  # all on one line
-            return np.empty((0, 3), np.int32)
 
     def _cleaned(self, left: Array, right: Array, height: int, width: int) -> Array:
         """What is left after the checks, filled and averaged, float32 (height, width)."""
@@ -212,6 +204,25 @@ class Elas:
             elas_after.elas_mean(left, columns, before, after, chosen.mean_reach, False, sums, right)
             elas_after.elas_mean(right, columns, before, after, chosen.mean_reach, True, sums, left)
         return left.repeat(step, 0).repeat(step, 1)[:height, :width] if step > 1 else left[:, :width]
+
+
+def _spatial() -> Any:
+    return require("scipy.spatial", "ELAS")
+
+
+def triangles(places: Array) -> Array:
+    """Delaunay triangulation of points (n, 2): int32 (m, 3), the corners of each triangle; none if all are on a line.
+
+    Examples
+    --------
+    >>> len(triangles(np.array([[0, 0], [9, 0], [0, 9], [9, 8]]))), len(triangles(np.array([[0, 0], [1, 1], [2, 2]])))
+    (2, 0)
+    """
+    spatial = _spatial()
+    try:
+        return np.asarray(spatial.Delaunay(places).simplices)
+    except spatial.QhullError:
+        return np.empty((0, 3), np.int32)
 
 
 def describe(image: Array) -> Array:
