@@ -3,8 +3,9 @@
 Written from the paper: Geiger, Roser, Urtasun, "Efficient Large-Scale Stereo Matching", ACCV 2010.
 """
 
+import numbers
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,34 @@ class ElasSettings:
     gap_tolerance: float = 3.0  # px within which the ends of a gap agree
     mean_samples: int = 8  # neighbours along a row and a column that are averaged, 0: none
     mean_reach: float = 4.0  # px of disparity from which on a neighbour does not count
-    subsampling: bool = False  # evaluate every second pixel and row
+    subsampling: bool = False  # evaluate every second pixel and row, and spread them over the others
+
+    def __post_init__(self) -> None:
+        check_max_disparity(self.max_disparity)
+        for field in fields(self):
+            name: str = field.name
+            value: Any = getattr(self, name)
+            if name == "max_disparity":
+                continue
+            kind, words = _KINDS[str(getattr(field.type, "__name__", field.type))]
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                raise TypeError(f"{name} must be {words}, but it is {value!r}")
+            if kind is not bool and not _LEAST.get(name, 0) <= value <= 1e6:
+                raise ValueError(f"{name} must be from {_LEAST.get(name, 0)} to 1e6, but it is {value:g}")
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "int": (numbers.Integral, "a whole number"),
+    "float": (numbers.Real, "a number"),
+    "bool": (bool, "True or False"),
+}
+_LEAST: dict[str, float] = {
+    "grid_step": 1,
+    "cell_px": 1,
+    "gamma": 1e-6,
+    "sigma": 1e-3,
+    "mean_reach": 1e-3,
+}  # the others: 0
 
 
 SETTINGS = {
@@ -74,7 +102,7 @@ class Elas:
     ImportError
         SciPy is missing; the message says how to get it.
     ValueError, TypeError
-        An unknown setting, or ``max_disparity`` is not a number above 0.
+        An unknown setting, or a value that it cannot have.
 
     Examples
     --------
@@ -91,7 +119,6 @@ class Elas:
         if unknown := sorted(set(changes) - set(known)):
             raise ValueError(f"unknown setting {', '.join(unknown)}; there are {', '.join(known)}")
         self.settings = replace(SETTINGS[setting], **changes)
-        check_max_disparity(self.settings.max_disparity)
         _spatial()  # missing now rather than at the first frame
 
     def match(self, left: Any, right: Any) -> StereoResult:
@@ -104,7 +131,8 @@ class Elas:
         Returns
         -------
         StereoResult
-            Probability is 1 where there is a disparity, variance None.  All unknown if there are too few support points.
+            Probability is 1 where there is a disparity, variance None.  Nothing is known of a pair
+            with fewer than three support points (dark, or without texture).
 
         Raises
         ------
@@ -119,8 +147,8 @@ class Elas:
         points = self.support_points(*descriptors, largest)
         disparity = np.full((height, width), np.nan, np.float32)
         if len(points) >= 3:
-            maps = [self._most_likely(descriptors, side, points, largest) for side in (0, 1)]
-            disparity = self._cleaned(*maps, height, width)
+            ours, back = (self._most_likely(descriptors, side, points, largest) for side in (0, 1))
+            disparity = self._cleaned(ours, back, height, width)
         return finished(disparity, pair, limit)
 
     def support_points(self, left: Array, right: Array, largest: int) -> Array:
@@ -158,8 +186,8 @@ class Elas:
         listed = np.empty((len(marks), largest + 2), np.int32)
         elas_dense.elas_list_disparities(points, chosen.cell_px, cells[1], marks, listed)
 
-        away = np.arange(largest + 1)
-        prior = np.empty((2, largest + 1), np.float32)
+        away = np.arange(max(largest, chosen.plane_radius) + 1)  # px
+        prior = np.empty((2, len(away)), np.float32)
         prior[0] = -np.log(chosen.gamma + np.exp(-(away**2) / (2 * chosen.sigma**2)))
         prior[1] = chosen.beta
         step = 2 if chosen.subsampling else 1

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from ..optional import require
 from ..result import StereoResult
-from .pair import GreyPair, check_max_disparity, finished, grey_pair
+from .pair import check_max_disparity, finished, grey_pair
 
 SGBM_BLOCK = 7
 BM_BLOCK = 15  # without smoothing only a larger block tells places apart
 MODES = {"sgbm": "STEREO_SGBM_MODE_SGBM", "sgbm-3way": "STEREO_SGBM_MODE_SGBM_3WAY", "bm": None}
 FIXED_POINT = 16  # OpenCV's disparities are int16 in sixteenths of a pixel
-MAX_VERTICAL_PX = 1.0  # a flow that leaves the row by more has lost the surface
+MAX_RANGE_PX = 2000  # what fits that
+MAX_VERTICAL_PX = 1.0  # a flow free to leave the row that does so by more has lost the surface
 
 
 class OpenCVStereo:
@@ -64,7 +65,7 @@ class OpenCVStereo:
         """
         cv2, pair = _cv2(), grey_pair(left, right)
         width = pair.left.shape[1]
-        limit = min(self.max_disparity or 0.4 * width, width - 1)
+        limit = min(self.max_disparity or 0.4 * width, width - 1, MAX_RANGE_PX)
         count = int(limit // 16 + 1) * 16  # OpenCV takes multiples of 16
         # OpenCV leaves out the left columns for which not every disparity is inside the image, and BM half a block on
         # either side.  Columns added there keep the whole width; what matches within them is dropped in the end.
@@ -113,13 +114,13 @@ class OpenCVFlow:
 
     def __init__(self, max_disparity: float | None = None):
         self.max_disparity = check_max_disparity(max_disparity)
-        cv2 = _cv2()
-        self._flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+        _cv2()
 
     def match(self, left: Any, right: Any) -> StereoResult:
         """Match a rectified pair; see :meth:`OpenCVStereo.match`."""
-        pair = grey_pair(left, right)
-        flow: NDArray[np.float32] = self._flow.calc(pair.left, pair.right, None)
+        cv2, pair = _cv2(), grey_pair(left, right)
+        search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+        flow: NDArray[np.float32] = search.calc(pair.left, pair.right, None)
         disparity = np.where(np.abs(flow[..., 1]) <= MAX_VERTICAL_PX, -flow[..., 0], np.float32(np.nan))
         return finished(disparity, pair, self.max_disparity or pair.left.shape[1])
 

@@ -17,7 +17,7 @@ def elas_check_left_right(left, right, width, step, max_difference):
     for j in range(left.shape[0]):
         for i in range(width):
             d = left[j, i]
-            if d == d:
+            if not np.isnan(d):
                 there = i - int64(d / step + 0.5)
                 if there < 0 or not abs(right[j, there] - d) <= max_difference:
                     left[j, i] = np.nan
@@ -37,7 +37,7 @@ def _fill_line(disparity, start, down, along, length, longest, tolerance):
     before = -1  # the last known pixel
     for k in range(length):
         end = disparity[start * along + k * down, start * down + k * along]
-        if not end == end:
+        if np.isnan(end):
             continue
         if before >= 0 and 1 < k - before <= longest + 1:
             begin = disparity[start * along + before * down, start * down + before * along]

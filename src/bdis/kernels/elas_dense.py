@@ -8,10 +8,10 @@ number of its likely disparities, then the disparities, ascending.
 import math
 
 import numpy as np
-from numba import float64, int64, uint64, void
+from numba import int64, uint64, void
 
 from .cache import inner, kernel
-from .elas_descriptors import CENTRE, MARGIN, SIZE, distance_of_one
+from .elas_descriptors import MARGIN, SIZE, distance_of_one
 from .layout import BYTES, FLOATS, INTS, NUMBERS
 
 

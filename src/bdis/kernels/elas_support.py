@@ -81,9 +81,7 @@ def elas_match_support(
             x = i * step
             if x < BORDER or x > last or _texture(left, uint64(y), uint64(x)) < min_texture:
                 continue
-            d = _best_disparity(
-                left_four, right_four, uint64(x), -1, min(max_disparity, x - BORDER), max_ratio, costs
-            )
+            d = _best_disparity(left_four, right_four, uint64(x), -1, min(max_disparity, x - BORDER), max_ratio, costs)
             if d < 0 or _texture(right, uint64(y), uint64(x - d)) < min_texture:
                 continue
             back = _best_disparity(
@@ -121,7 +119,7 @@ def _repeated(grid, j, i, down, along, reach, tolerance):
 
 @kernel(void(INTS, int64, int64, int64))
 def elas_drop_redundant(grid, reach, tolerance, vertical):
-    """Drop points, in place, that repeat a point on either side of them: along the column if ``vertical``, else the row.
+    """Drop points, in place, that repeat one on either side of them: along the column if ``vertical``, else the row.
 
     One after the other: a dropped point no longer makes the next one redundant, so none is further than ``reach`` away.
     """
