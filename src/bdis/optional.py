@@ -3,7 +3,18 @@
 from importlib import import_module
 from typing import Any
 
-_EXTRA = {"cv2": "images", "matplotlib": "plots"}
+_EXTRA = {"cv2": "images", "matplotlib": "plots", "scipy": "baselines"}
+
+
+def install_command(package: str) -> str:
+    """What installs an optional ``package``.
+
+    Examples
+    --------
+    >>> install_command("cv2")
+    'pip install "bdis[images]"'
+    """
+    return f'pip install "bdis[{_EXTRA[package]}]"'
 
 
 def require(module: str, purpose: str) -> Any:
@@ -25,5 +36,4 @@ def require(module: str, purpose: str) -> Any:
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] != package:
             raise  # it is installed, but something it needs is not
-        extra = _EXTRA[package]
-        raise ImportError(f'{purpose} needs {package}: pip install "bdis[{extra}]"', name=package) from None
+        raise ImportError(f"{purpose} needs {package}: {install_command(package)}", name=package) from None
