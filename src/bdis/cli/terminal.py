@@ -19,6 +19,7 @@ class Mode:
 
     json: bool = False
     debug: bool = False
+    interrupted: str = "interrupted; nothing was written"  # what to say then
 
 
 mode = Mode()

@@ -46,7 +46,9 @@ def load(folder: Path) -> Dataset:
         name = f"{number:06d}"
 
         def read() -> Frame:
-            left, right, occluded = (read_image(folder / side / f"{name}.png") for side in ("left", "right", "occluded"))
+            left, right, occluded = (
+                read_image(folder / side / f"{name}.png") for side in ("left", "right", "occluded")
+            )
             depth = read_depth(folder / "depth" / f"{name}.tiff")
             disparity = read_disparity(folder / "disparity" / f"{name}.tiff")
             most = found["max_disparity_px"]

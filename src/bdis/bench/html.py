@@ -1,0 +1,247 @@
+"""The report: one page that needs nothing from outside, to be opened, sent and shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ..atomic import write_whole
+from . import pictures
+from .columns import COLUMNS, best, columns
+from .figures import colour_of, error_coverage_plot, reliability_plot, time_error_plot
+from .machine import machine
+from .samples import Sample
+from .summary import Row
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in words: title, header, rows of cells, remarks; ``strong`` marks cells by row and column."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    notes: list[str] = field(default_factory=list)
+    strong: frozenset[tuple[int, int]] = frozenset()
+
+
+def write_report(
+    path: Path,
+    rows: list[Row],
+    samples: dict[str, Path],
+    command: str,
+    *,
+    title: str = "Stereo matching benchmark",
+    tables: Sequence[Table] = (),
+    notes: Sequence[str] = (),
+) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    path : the HTML file
+    rows : what :func:`bdis.bench.summary.summarise` returned
+    samples : by group, files that :func:`bdis.bench.samples.pack_sample` made
+    command : that makes this report again
+    title : of the page
+    tables : shown before everything else
+    notes : remarks, such as what was left out
+
+    Raises
+    ------
+    ImportError
+        Matplotlib is not installed.
+    OSError
+        The file cannot be written; nothing half-written is left.
+    """
+    groups = list(dict.fromkeys(row.group for row in rows))
+    methods = list(dict.fromkeys(row.method for row in rows))
+    parts = [_head(title, command, groups, methods, rows, notes)]
+    parts += [_section(table.title, _table(table)) for table in tables]
+    parts.append(_section("All data sets", _table(paper_form(rows)), "Median and mean of the absolute depth error in mm, "
+                          "valid pixels in thousands, median time in s, as in the paper's tables; best in bold."))  # fmt: skip
+    for group in groups:
+        parts.append(_group(group, [row for row in rows if row.group == group], samples.get(group)))
+    parts.append(_legend(rows))
+    page = _PAGE.format(title=escape(title), style=_STYLE, body="\n".join(parts))
+    write_whole(path, page.encode())
+
+
+def paper_form(rows: list[Row]) -> Table:
+    """The paper's form: figures down, methods across, a block per data set."""
+    methods = list(dict.fromkeys(row.method for row in rows))
+    wanted = [column for column in COLUMNS if column.title in ("median mm", "mean mm", "valid k-px")]
+    wanted.sort(key=lambda column: ["median mm", "mean mm", "valid k-px"].index(column.title))
+    lines, strong = [], set()
+    for group in dict.fromkeys(row.group for row in rows):
+        members = [row for row in rows if row.group == group]
+        for column, name in zip(wanted, ("Median", "Mean", "Validity")):
+            cells = [column.text(row) for row in members]
+            if all(cell == "-" for cell in cells):
+                continue
+            strong |= {(len(lines), 2 + i) for i, top in enumerate(best(column, members)) if top and name != "Validity"}
+            lines.append([group, name, *cells])
+        if any(row.times for row in members):
+            lines.append(
+                [group, "Time", *(f"{row.times['median_ms'] / 1e3:.4f}" if row.times else "-" for row in members)]
+            )
+    return Table("", ["", "", *methods], lines, strong=frozenset(strong))
+
+
+def _head(
+    title: str, command: str, groups: list[str], methods: list[str], rows: list[Row], notes: Sequence[str]
+) -> str:
+    frames = sum({row.group: row.frames for row in rows}.values())
+    facts = ", ".join(f"{name} {value}" for name, value in machine().items())
+    remarks = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"""<header><h1>{escape(title)}</h1>
+<p class="lead">{len(methods)} methods on {frames} frames of {len(groups)} data sets.</p>
+<pre>{escape(command)}</pre>
+<p class="small">{escape(facts)}. Figures are averages of per-frame figures. Times are taken method by method in turn,
+frame by frame, in one process with one thread.</p>{f"<ul class='notes'>{remarks}</ul>" if remarks else ""}</header>"""
+
+
+def _section(title: str, content: str, lead: str = "") -> str:
+    lead = f"<p>{escape(lead)}</p>" if lead else ""
+    return f"<section><h2>{escape(title)}</h2>{lead}{content}</section>"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
+    lines, last = [], None
+    for number, row in enumerate(table.rows):
+        cells = [
+            f"<td{' class=best' if (number, place) in table.strong else ''}>{escape(cell)}</td>"
+            for place, cell in enumerate(row)
+        ]
+        if last == row[0]:
+            cells[0] = "<td></td>"  # a block says its name once
+        lines.append(f"<tr{'' if last == row[0] or last is None else ' class=block'}>{''.join(cells)}</tr>")
+        last = row[0]
+    notes = "".join(f"<p class='small'>{escape(note)}</p>" for note in table.notes)
+    return (
+        f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>{notes}"
+    )
+
+
+def _group(group: str, rows: list[Row], sample: Path | None) -> str:
+    shown = columns(rows)
+    strong = frozenset(
+        (line, 1 + place) for place, column in enumerate(shown) for line, top in enumerate(best(column, rows)) if top
+    )
+    cells = [[row.method, *(column.text(row) + _mark(column.title, row, rows) for column in shown)] for row in rows]
+    table = _table(Table("", ["method", *(column.title for column in shown)], cells, strong=strong))
+    plots = [
+        ("Error against coverage", "Lines: the surest pixels first. Dots: everything a method predicts.",
+         error_coverage_plot(rows)),
+        ("Time against error", "Lower left is better; both axes are logarithmic.", time_error_plot(rows)),
+        ("Reliability", "On the diagonal a probability is what it says.", reliability_plot(rows)),
+    ]  # fmt: skip
+    figures = "".join(
+        f"<figure class='plot'><figcaption><b>{name}</b><br>{words}</figcaption>{svg}</figure>"
+        for name, words, svg in plots
+        if svg is not None
+    )
+    skipped = rows[0].frames - rows[0].scored
+    lead = f"{rows[0].frames} frames" + (f", {skipped} of them without a score" if skipped else "")
+    failed = [f"{row.method} failed on {row.failed}" for row in rows if row.failed]
+    lead += f"; {', '.join(failed)}" if failed else ""
+    views = _sample(Sample(sample), rows) if sample is not None and sample.is_file() else ""
+    return _section(group, f"{table}<div class='plots'>{figures}</div>{views}", lead + ".")
+
+
+def _mark(title: str, row: Row, rows: list[Row]) -> str:
+    """A star at an error that could not be cut to the equal coverage."""
+    has_more = row.score.valid > 1.0001 * min((each.score.valid for each in rows if each.score.valid), default=0)
+    return "*" if title == "equal cov." and has_more and not row.is_cut and math.isfinite(row.equal_mean) else ""
+
+
+def _sample(sample: Sample, rows: list[Row]) -> str:
+    """One frame in pictures: a row per method with its depth, its error and the surface."""
+    unit = "px" if sample.rig is None else "mm"
+    like = sample.reference if sample.reference is not None else next(iter(sample.maps.values()), None)
+    if like is None:
+        return ""
+    low, high = pictures.bulk(like)
+    colours = "turbo" if sample.rig is None else "turbo_r"
+    what = "disparity" if sample.rig is None else "depth"
+    cells = [_picture("left image", pictures.photograph(sample.left))]
+    if sample.reference is not None:
+        cells.append(_picture(f"reference {what}", pictures.coloured(sample.reference, low, high, colours)))
+        if sample.rig is not None:
+            cells.append(
+                _picture("reference surface", pictures.surface(sample.reference, sample.rig, sample.left, like))
+            )
+    lines = [f"<div class='views'>{''.join(cells)}</div>"]
+    errors = {}
+    if sample.reference is not None:
+        errors = {name: np.abs(each - sample.reference) for name, each in sample.maps.items()}
+    tops = [pictures.bulk(error, 0, 90)[1] for error in errors.values() if np.isfinite(error).any()]
+    top = float(np.median(tops)) if tops else 1.0
+    places = {row.method: place for place, row in enumerate(rows)}
+    for name, each in sample.maps.items():
+        cells = [_picture(what, pictures.coloured(each, low, high, colours))]
+        if name in errors:
+            known = errors[name][np.isfinite(errors[name])]
+            words = f"error, mean {known.mean():.3f} {unit}" if known.size else "error: nothing predicted"
+            cells.append(_picture(words, pictures.coloured(errors[name], 0, top, "inferno")))
+        if sample.rig is not None:
+            cells.append(_picture("surface", pictures.surface(each, sample.rig, sample.left, like)))
+        lines.append(
+            f"<h4><i style='background:{colour_of(places[name])}'></i>{escape(name)}</h4>"
+            f"<div class='views'>{''.join(cells)}</div>"
+        )
+    scale = (
+        f"<p class='small scale'>{what} {low:.3g} <span class='{colours}'></span> {high:.3g} {unit}"
+        + (f" &emsp; error 0 <span class='inferno'></span> {top:.2g} {unit} and more" if errors else "")
+        + " &emsp; grey: unknown</p>"
+    )
+    return f"<h3>Frame {escape(sample.name)}</h3>{scale}{''.join(lines)}"
+
+
+def _picture(words: str, address: str) -> str:
+    return f"<figure><img alt='{escape(words)}' src='{address}'><figcaption>{escape(words)}</figcaption></figure>"
+
+
+def _legend(rows: list[Row]) -> str:
+    items = "".join(f"<dt>{escape(c.title)}</dt><dd>{escape(c.explained)}</dd>" for c in columns(rows))
+    return _section("What the columns are", f"<dl>{items}</dl>")
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>{style}</style></head>
+<body><main>
+{body}
+</main></body></html>
+"""
+_STYLE = """
+:root{color:#22262b;background:#f4f5f7;font:15px/1.5 system-ui,"Segoe UI","Helvetica Neue",Arial,sans-serif}
+body{margin:0}main{max-width:1340px;margin:0 auto;padding:28px 24px 60px}
+header{padding:8px 4px 4px}h1{font-size:30px;margin:0 0 4px;letter-spacing:-.01em}.lead{font-size:17px;margin:0 0 12px}
+pre{background:#22262b;color:#eef1f4;padding:10px 14px;border-radius:8px;overflow:auto;font-size:13px;margin:8px 0}
+section{background:#fff;border:1px solid #e3e6ea;border-radius:12px;padding:18px 22px 20px;margin:18px 0}
+h2{font-size:20px;margin:0 0 6px}h3{font-size:16px;margin:22px 0 2px}
+h4{font-size:14px;margin:14px 0 4px;font-weight:600}h4 i{display:inline-block;width:11px;height:11px;border-radius:50%;margin-right:7px}
+.small{font-size:12.5px;color:#5c636a;margin:6px 0}.notes{font-size:13.5px;color:#5c4a12;background:#fdf6e3;border-radius:8px;padding:8px 12px 8px 30px}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;width:100%}
+th{font-weight:600;color:#4a5158;text-align:right;border-bottom:2px solid #cfd4da;padding:5px 8px;white-space:nowrap}
+td{text-align:right;padding:4px 8px;border-bottom:1px solid #eef0f2;white-space:nowrap}
+th:first-child,td:first-child{text-align:left;font-weight:600}tr.block td{border-top:2px solid #cfd4da}
+td.best{font-weight:700;color:#0b6fa4}tbody tr:hover{background:#f7fafc}
+.plots{display:flex;flex-wrap:wrap;gap:14px;margin-top:16px}.plot{flex:1 1 380px;max-width:440px}
+.plot svg{width:100%;height:auto}figure{margin:0}figcaption{font-size:12.5px;color:#4a5158;margin:3px 0}
+.views{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:10px;max-width:1290px}
+.views img{width:100%;display:block;border-radius:6px}
+.scale span{display:inline-block;width:130px;height:10px;border-radius:3px;vertical-align:middle;margin:0 4px}
+.turbo{background:linear-gradient(90deg,#30123b,#4686fb,#1ae4b6,#a4fc3c,#faba39,#e4460a,#7a0403)}
+.turbo_r{background:linear-gradient(270deg,#30123b,#4686fb,#1ae4b6,#a4fc3c,#faba39,#e4460a,#7a0403)}
+.inferno{background:linear-gradient(90deg,#000004,#420a68,#932667,#dd513a,#fca50a,#fcffa4)}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;font-size:13px;margin:6px 0}dt{font-weight:600}dd{margin:0;color:#4a5158}
+@media print{:root{background:#fff}section{break-inside:avoid-page;border:0}}
+"""

@@ -1,0 +1,196 @@
+"""``bdis bench``: methods side by side on data sets."""
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import terminal
+from .terminal import UsageError
+
+SHOWN = (
+    "mean mm",
+    "median mm",
+    "valid k-px",
+    "equal cov.",
+    "EPE px",
+    "bad 1 %",
+    "1.96 sigma %",
+    "predicted %",
+    "median ms",
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    datasets: list[str]
+    methods: list[str]
+    out: Path
+    kind: str | None
+    options: list[str]
+    frames: int | None
+    rounds: int
+    jobs: int | None
+    occluded: bool
+    paper: Path | None
+
+
+def run_list() -> None:
+    """The methods there are, and what those that cannot run here need."""
+    from ..baselines import METHODS
+
+    rows = [
+        (name, method.summary, "" if method.needs is None else f"needs: {method.needs}")
+        for name, method in METHODS.items()
+    ]
+    terminal.table(rows, ("method", "what it is", ""))
+    terminal.give({name: {"summary": method.summary, "needs": method.needs} for name, method in METHODS.items()})
+
+
+def run_bench(request: Request) -> None:
+    """Run, write tables and report, and print what matters."""
+    from ..bench.html import write_report
+    from ..bench.runner import Plan, default_jobs, run
+    from ..bench.summary import summarise, write_tables
+
+    if bool(request.datasets) == (request.paper is not None):
+        raise UsageError("give data sets (folders, or render:SCENE), or --paper PATH")
+    if request.rounds < 0 or (request.jobs is not None and request.jobs < 1):
+        raise UsageError("--rounds must not be negative, and --jobs at least 1")
+    jobs = request.jobs or default_jobs()
+    command = shlex.join(["bdis", *sys.argv[1:]])
+    terminal.mode.interrupted = f"interrupted; the same command goes on from there (what is done is in {request.out})"
+    if request.paper is not None:
+        from ..bench.paper import paper_plan, paper_tables
+
+        extra = chosen_methods(request.methods) if request.methods else []
+        plan, notes = paper_plan(request.paper, extra, most=request.frames, rounds=request.rounds, jobs=jobs)
+    else:
+        plan = Plan(_sources(request), chosen_methods(request.methods), request.occluded, request.rounds, jobs)
+        notes = []
+    with _bar() as progress:
+        outcome = run(plan, request.out, progress)
+    rows = summarise(outcome)
+    with terminal.working("writing the report"):
+        tables = [] if request.paper is None else paper_tables(outcome, rows, notes)
+        title = "The paper's tables, rerun" if tables else "Stereo matching benchmark"
+        write_tables(request.out, outcome, rows, command)
+        write_report(
+            request.out / "report.html", rows, outcome.samples, command, title=title, tables=tables, notes=notes
+        )
+    _print(rows, tables, notes)
+    names = "report.html, summary.csv, frames.csv, results.json"
+    terminal.say(f"\nwritten to {request.out}: {names}")
+    terminal.give({"folder": request.out, "summary": [_as_dict(row) for row in rows], "notes": notes})
+
+
+def chosen_methods(names: Sequence[str]) -> list[Any]:
+    """The methods asked for; by default all that can run here."""
+    from ..baselines import METHODS, method
+
+    wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
+    if not wanted:
+        return [each for each in METHODS.values() if each.needs is None]
+    try:
+        found = [method(name) for name in dict.fromkeys(wanted)]
+    except ValueError as error:
+        raise UsageError(f"{error} (bdis bench --list)") from error
+    for each in found:
+        if each.needs is not None:
+            raise UsageError(f"method {each.name} cannot run here yet; it needs: {each.needs}")
+    return found
+
+
+def _sources(request: Request) -> list[Any]:
+    from ..bench.runner import Source
+    from ..datasets import KINDS, known_options, open_dataset
+
+    options = dict(_option(text) for text in request.options)
+    sources, used = [], set()
+    for where in request.datasets:
+        head, colon, tail = where.partition(":")
+        kind, place = (head, tail) if colon and head in KINDS else (request.kind, where)
+        if place.startswith("render:"):
+            sources.append(Source(place, open_dataset(place).thinned(request.frames)))
+            continue
+        here = dict(options)
+        if len(request.datasets) > 1:  # an option is for the data sets that know it
+            found = kind or open_dataset(place).kind
+            here = {name: value for name, value in options.items() if name in known_options(found)}
+        used |= set(here)
+        data = open_dataset(place, kind, **here).thinned(request.frames)
+        sources.append(Source(f"{Path(place).resolve()} {data.kind} {sorted(here.items())}", data))
+    if unused := sorted(set(options) - used):
+        raise UsageError(f"--option {', '.join(unused)}: none of these data sets has it")
+    groups = [group for source in sources for group in source.data.groups]
+    if twice := sorted({group for group in groups if groups.count(group) > 1}):
+        raise UsageError(f"{', '.join(twice)} would be there twice; run them into folders of their own")
+    return sources
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise UsageError(f"--option {text}: expected NAME=VALUE")
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal; elsewhere a line at every tenth."""
+    if not sys.stderr.isatty():
+        said: set[tuple[str, int]] = set()
+
+        def line(what: str, done: int, of: int) -> None:
+            tenth = 10 * done // max(of, 1)
+            if (what, tenth) not in said:
+                said.add((what, tenth))
+                terminal.note(f"{what}: {done} of {of}")
+
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*shown, console=Console(stderr=True)) as progress:
+        tasks: dict[str, Any] = {}
+
+        def update(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what, total=of)
+            progress.update(tasks[what], completed=done)
+
+        yield update
+
+
+def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
+    from ..bench.columns import columns
+
+    for table in tables:
+        terminal.say(f"\n{table.title}")
+        terminal.table([tuple(row) for row in table.rows], tuple(table.header))
+        for note in table.notes:
+            terminal.say(f"  {note}")
+    for group in dict.fromkeys(row.group for row in rows):
+        members = [row for row in rows if row.group == group]
+        shown = [column for column in columns(members) if column.title in SHOWN]
+        terminal.say(f"\n{group}, {members[0].frames} frames")
+        lines = [(row.method, *(column.text(row) for column in shown)) for row in members]
+        terminal.table(lines, ("method", *(column.title for column in shown)))
+    for note in notes:
+        terminal.warn(note)
+
+
+def _as_dict(row: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {name: value for name, value in asdict(row).items() if name not in ("curve", "reliability")}
