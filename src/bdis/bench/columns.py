@@ -8,6 +8,15 @@ from ..evaluation import reliability_error
 from .summary import Row
 
 NOTHING = "-"
+SECOND_TABLE = (
+    "1 sigma %",
+    "1.96 sigma %",
+    "NLL",
+    "AUSE",
+    "p error %",
+    "predicted %",
+    "min ms",
+)  # it starts with these
 
 
 @dataclass(frozen=True)

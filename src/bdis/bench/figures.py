@@ -44,8 +44,9 @@ def error_coverage_plot(rows: list[Row]) -> str | None:
         axis.set_xlabel("coverage, % of the pixels with a reference")
         axis.set_ylabel(f"mean error, {_unit(rows)}")
         axis.set_xlim(0, 102)
-        axis.set_ylim(bottom=0)
-        axis.legend(loc="upper left", fontsize=8)
+        axis.set_yscale("log")
+        _plain_numbers(axis.yaxis)
+        axis.legend(loc="best", fontsize=8)
 
     return _svg(draw)
 
@@ -67,9 +68,8 @@ def time_error_plot(rows: list[Row]) -> str | None:
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.margins(x=0.25, y=0.2)
-        for part in (axis.xaxis, axis.yaxis):
-            part.set_major_formatter(lambda value, _: f"{value:g}")
-            part.set_minor_formatter(lambda value, _: f"{value:g}" if _leading(value) in (2, 5) else "")
+        _plain_numbers(axis.xaxis)
+        _plain_numbers(axis.yaxis)
         axis.set_xlabel("median time per frame, ms, one core")
         axis.set_ylabel(f"mean error, {_unit(rows)}")
 
@@ -95,7 +95,7 @@ def reliability_plot(rows: list[Row]) -> str | None:
         axis.set_ylabel("share within 1 px")
         axis.set_xlim(0, 1.02)
         axis.set_ylim(0, 1.02)
-        axis.legend(loc="upper left", fontsize=8)
+        axis.legend(loc="best", fontsize=8)
 
     return _svg(draw)
 
@@ -106,6 +106,12 @@ def _error(row: Row) -> float:
 
 def _unit(rows: list[Row]) -> str:
     return "px" if any(row.in_px for row in rows) else "mm"
+
+
+def _plain_numbers(part: Any) -> None:
+    """1, 2 and 5 times powers of ten, written out, on a logarithmic axis."""
+    part.set_major_formatter(lambda value, _: f"{value:g}")
+    part.set_minor_formatter(lambda value, _: f"{value:g}" if _leading(value) in (2, 5) else "")
 
 
 def _leading(value: float) -> int:

@@ -12,11 +12,13 @@ import numpy as np
 
 from ..atomic import write_whole
 from . import pictures
-from .columns import COLUMNS, best, columns
+from .columns import COLUMNS, SECOND_TABLE, Column, best, columns
 from .figures import colour_of, error_coverage_plot, reliability_plot, time_error_plot
 from .machine import machine
 from .samples import Sample
 from .summary import Row
+
+STYLE = Path(__file__).with_name("report.css")
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,14 @@ def write_report(
     methods = list(dict.fromkeys(row.method for row in rows))
     parts = [_head(title, command, groups, methods, rows, notes)]
     parts += [_section(table.title, _table(table)) for table in tables]
-    parts.append(_section("All data sets", _table(paper_form(rows)), "Median and mean of the absolute depth error in mm, "
-                          "valid pixels in thousands, median time in s, as in the paper's tables; best in bold."))  # fmt: skip
+    words = (
+        "Median and mean of the absolute depth error in mm, valid pixels in thousands, median time in s; best in bold."
+    )
+    parts.append(_section("All data sets", _table(paper_form(rows)), words))
     for group in groups:
         parts.append(_group(group, [row for row in rows if row.group == group], samples.get(group)))
     parts.append(_legend(rows))
-    page = _PAGE.format(title=escape(title), style=_STYLE, body="\n".join(parts))
+    page = _PAGE.format(title=escape(title), style=STYLE.read_text(), body="\n".join(parts))
     write_whole(path, page.encode())
 
 
@@ -135,7 +139,7 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
         (line, 1 + place) for place, column in enumerate(shown) for line, top in enumerate(best(column, rows)) if top
     )
     cells = [[row.method, *(column.text(row) + _mark(column.title, row, rows) for column in shown)] for row in rows]
-    table = _table(Table("", ["method", *(column.title for column in shown)], cells, strong=strong))
+    tables = "".join(_table(part) for part in _halves(shown, cells, strong))
     plots = [
         ("Error against coverage", "Lines: the surest pixels first. Dots: everything a method predicts.",
          error_coverage_plot(rows)),
@@ -152,7 +156,19 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
     failed = [f"{row.method} failed on {row.failed}" for row in rows if row.failed]
     lead += f"; {', '.join(failed)}" if failed else ""
     views = _sample(Sample(sample), rows) if sample is not None and sample.is_file() else ""
-    return _section(group, f"{table}<div class='plots'>{figures}</div>{views}", lead + ".")
+    return _section(group, f"{tables}<div class='plots'>{figures}</div>{views}", lead + ".")
+
+
+def _halves(shown: list[Column], cells: list[list[str]], strong: frozenset[tuple[int, int]]) -> list[Table]:
+    """How wrong, and how sure and how fast: all figures in one table would not fit a page."""
+    split = next((place for place, column in enumerate(shown) if column.title in SECOND_TABLE), len(shown))
+    out = []
+    for begin, end in ((0, split), (split, len(shown))):
+        if begin < end:
+            marks = frozenset((line, place - begin) for line, place in strong if begin < place <= end)
+            header = ["method", *(column.title for column in shown[begin:end])]
+            out.append(Table("", header, [[line[0], *line[1 + begin : 1 + end]] for line in cells], strong=marks))
+    return out
 
 
 def _mark(title: str, row: Row, rows: list[Row]) -> str:
@@ -219,29 +235,4 @@ _PAGE = """<!doctype html>
 <body><main>
 {body}
 </main></body></html>
-"""
-_STYLE = """
-:root{color:#22262b;background:#f4f5f7;font:15px/1.5 system-ui,"Segoe UI","Helvetica Neue",Arial,sans-serif}
-body{margin:0}main{max-width:1340px;margin:0 auto;padding:28px 24px 60px}
-header{padding:8px 4px 4px}h1{font-size:30px;margin:0 0 4px;letter-spacing:-.01em}.lead{font-size:17px;margin:0 0 12px}
-pre{background:#22262b;color:#eef1f4;padding:10px 14px;border-radius:8px;overflow:auto;font-size:13px;margin:8px 0}
-section{background:#fff;border:1px solid #e3e6ea;border-radius:12px;padding:18px 22px 20px;margin:18px 0}
-h2{font-size:20px;margin:0 0 6px}h3{font-size:16px;margin:22px 0 2px}
-h4{font-size:14px;margin:14px 0 4px;font-weight:600}h4 i{display:inline-block;width:11px;height:11px;border-radius:50%;margin-right:7px}
-.small{font-size:12.5px;color:#5c636a;margin:6px 0}.notes{font-size:13.5px;color:#5c4a12;background:#fdf6e3;border-radius:8px;padding:8px 12px 8px 30px}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;width:100%}
-th{font-weight:600;color:#4a5158;text-align:right;border-bottom:2px solid #cfd4da;padding:5px 8px;white-space:nowrap}
-td{text-align:right;padding:4px 8px;border-bottom:1px solid #eef0f2;white-space:nowrap}
-th:first-child,td:first-child{text-align:left;font-weight:600}tr.block td{border-top:2px solid #cfd4da}
-td.best{font-weight:700;color:#0b6fa4}tbody tr:hover{background:#f7fafc}
-.plots{display:flex;flex-wrap:wrap;gap:14px;margin-top:16px}.plot{flex:1 1 380px;max-width:440px}
-.plot svg{width:100%;height:auto}figure{margin:0}figcaption{font-size:12.5px;color:#4a5158;margin:3px 0}
-.views{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:10px;max-width:1290px}
-.views img{width:100%;display:block;border-radius:6px}
-.scale span{display:inline-block;width:130px;height:10px;border-radius:3px;vertical-align:middle;margin:0 4px}
-.turbo{background:linear-gradient(90deg,#30123b,#4686fb,#1ae4b6,#a4fc3c,#faba39,#e4460a,#7a0403)}
-.turbo_r{background:linear-gradient(270deg,#30123b,#4686fb,#1ae4b6,#a4fc3c,#faba39,#e4460a,#7a0403)}
-.inferno{background:linear-gradient(90deg,#000004,#420a68,#932667,#dd513a,#fca50a,#fcffa4)}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;font-size:13px;margin:6px 0}dt{font-weight:600}dd{margin:0;color:#4a5158}
-@media print{:root{background:#fff}section{break-inside:avoid-page;border:0}}
 """

@@ -34,6 +34,7 @@ class Source:
 
     identity: str
     data: Dataset
+    timed: bool = True
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,8 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
         outcome.frames.extend(records[place] for place in range(len(work)))
         if plan.rounds:
             for group, source in groups.items():
+                if not source.timed:
+                    continue
                 times = journal.get(time_keys[group])
                 if times is None:
                     times = _time(source.data, group, plan, progress)

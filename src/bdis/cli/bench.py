@@ -54,6 +54,7 @@ def run_list() -> None:
 
 def run_bench(request: Request) -> None:
     """Run, write tables and report, and print what matters."""
+    from ..bench.beside import frame_tables
     from ..bench.html import write_report
     from ..bench.runner import Plan, default_jobs, run
     from ..bench.summary import summarise, write_tables
@@ -66,19 +67,15 @@ def run_bench(request: Request) -> None:
     command = shlex.join(["bdis", *sys.argv[1:]])
     terminal.mode.interrupted = f"interrupted; the same command goes on from there (what is done is in {request.out})"
     if request.paper is not None:
-        from ..bench.paper import paper_plan, paper_tables
-
-        extra = chosen_methods(request.methods) if request.methods else []
-        plan, notes = paper_plan(request.paper, extra, most=request.frames, rounds=request.rounds, jobs=jobs)
+        outcome, rows, tables, notes = _paper(request, request.paper, jobs)
+        title = "The BDIS paper's tables, rerun"
     else:
         plan = Plan(_sources(request), chosen_methods(request.methods), request.occluded, request.rounds, jobs)
-        notes = []
-    with _bar() as progress:
-        outcome = run(plan, request.out, progress)
-    rows = summarise(outcome)
+        with _bar() as progress:
+            outcome = run(plan, request.out, progress)
+        rows, tables, notes = summarise(outcome), frame_tables(outcome), []
+        title = "Stereo matching benchmark"
     with terminal.working("writing the report"):
-        tables = [] if request.paper is None else paper_tables(outcome, rows, notes)
-        title = "The paper's tables, rerun" if tables else "Stereo matching benchmark"
         write_tables(request.out, outcome, rows, command)
         write_report(
             request.out / "report.html", rows, outcome.samples, command, title=title, tables=tables, notes=notes
@@ -87,6 +84,21 @@ def run_bench(request: Request) -> None:
     names = "report.html, summary.csv, frames.csv, results.json"
     terminal.say(f"\nwritten to {request.out}: {names}")
     terminal.give({"folder": request.out, "summary": [_as_dict(row) for row in rows], "notes": notes})
+
+
+def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], list[Any], list[str]]:
+    """The paper's comparison and its ablation; outcome, rows, tables and notes."""
+    from ..bench.paper import paper_plans, paper_tables
+    from ..bench.runner import run
+    from ..bench.summary import summarise
+
+    extra = chosen_methods(request.methods) if request.methods else []
+    plan, ablation, notes = paper_plans(path, extra, most=request.frames, rounds=request.rounds, jobs=jobs)
+    with _bar() as progress:
+        outcome = run(plan, request.out, progress)
+        parts = run(ablation, request.out / "ablation", lambda what, done, of: progress(f"ablation, {what}", done, of))
+    rows = summarise(outcome)
+    return outcome, rows, paper_tables(outcome, rows, summarise(parts)), notes
 
 
 def chosen_methods(names: Sequence[str]) -> list[Any]:
