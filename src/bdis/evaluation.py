@@ -99,9 +99,9 @@ def compare(result: StereoResult, frame: Frame) -> Comparison:
         counted &= np.isfinite(depth)
         if frame.max_depth_mm is not None:
             counted &= np.nan_to_num(depth, nan=np.inf) <= frame.max_depth_mm
-    error_mm = (
-        depth[counted] - depth_reference[counted] if depth_reference is not None else np.full(counted.sum(), np.nan)
-    )
+    error_mm = np.full(int(counted.sum()), np.nan)
+    if depth_reference is not None:
+        error_mm = depth[counted] - depth_reference[counted].astype(np.float64)
     sigma_mm = sigma_px = None
     if result.variance is not None:
         sigma_px = np.sqrt(result.variance[counted].astype(np.float64))

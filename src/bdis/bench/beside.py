@@ -1,6 +1,7 @@
 """SCARED and SERV-CT, frame by frame beside the numbers the paper prints."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def _table(
     frames: dict[str, dict[str, Any]],
     figure: str,
     printed_methods: tuple[str, ...],
-    values: dict[str, tuple[float, ...]],
+    values: Mapping[str, tuple[float, ...]],
     coverage: dict[str, float],
 ) -> Table:
     nothing = (math.nan,) * len(printed_methods)

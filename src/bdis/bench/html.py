@@ -81,7 +81,8 @@ def paper_form(rows: list[Row]) -> Table:
     methods = list(dict.fromkeys(row.method for row in rows))
     wanted = [column for column in COLUMNS if column.title in ("median mm", "mean mm", "valid k-px")]
     wanted.sort(key=lambda column: ["median mm", "mean mm", "valid k-px"].index(column.title))
-    lines, strong = [], set()
+    lines: list[list[str]] = []
+    strong: set[tuple[int, int]] = set()
     for group in dict.fromkeys(row.group for row in rows):
         members = [row for row in rows if row.group == group]
         for column, name in zip(wanted, ("Median", "Mean", "Validity")):

@@ -142,6 +142,10 @@ def _number(value: float | None, form: str = "{:.3f}") -> str:
     return "-" if value is None or math.isnan(value) else form.format(value)
 
 
+def _median_and_mean(row: Row | None) -> list[str]:
+    return ["-", "-"] if row is None else [_number(row.score.median_mm), _number(row.score.mean_mm)]
+
+
 def _seconds(row: Row | None) -> str:
     return "-" if row is None or row.times is None else f"{row.times['median_ms'] / 1e3:.4f}"
 
@@ -169,11 +173,8 @@ def _synthetic(figures: Figures) -> Table:
             line = [block, known if ours in (None, known) else f"{known} = {ours}"]
             line += [_number(median), _number(mean), _number(valid, "{:.1f}"), _number(seconds)]
             for row in (figures.get((group + PUBLISHED, ours or "")), figures.get((group, ours or ""))):
-                line += [
-                    _number(row and row.score.median_mm),
-                    _number(row and row.score.mean_mm),
-                    _number(row and row.score.valid / 1e3, "{:.1f}"),
-                ]
+                valid = None if row is None else row.score.valid / 1e3
+                line += [*_median_and_mean(row), _number(valid, "{:.1f}")]
             lines.append([*line, _seconds(figures.get((group, ours or "")))])
     notes = [
         "Median and mean absolute depth error, mm; validity: predicted pixels, thousands; time, s, printed for an "
@@ -260,11 +261,7 @@ def _ablation(figures: Figures) -> Table:
             rows = [figures.get((f"set {name}{d}", ours)) for d in (PUBLISHED, "")]
             if rows[1] is None:
                 continue
-            cells = [
-                text
-                for row in rows
-                for text in (_number(row and row.score.median_mm), _number(row and row.score.mean_mm))
-            ]
+            cells = [text for row in rows for text in _median_and_mean(row)]
             lines.append([f"{printed.LIGHT[name]} (set {name})", known, _number(median), _number(mean), *cells])
     header = [
         "",

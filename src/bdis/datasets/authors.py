@@ -35,7 +35,7 @@ def decode_depth(image: Array, decoding: Decoding = "exact") -> NDArray[np.float
     Parameters
     ----------
     image : uint8 (height, width, 3) RGB; green is the whole millimetres as a percentage of 255, red the fraction
-    decoding : "exact", or "published": the formula that comes with the set, off by up to 0.3 mm, which the
+    decoding : "exact", or "published": the formula that comes with the set, off by up to 0.4 mm, which the
         paper's own table was made with
 
     Returns

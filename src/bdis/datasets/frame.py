@@ -104,7 +104,7 @@ class Frame:
         if self.occluded is None:
             return self
         hidden = self.occluded
-        cut = {
+        cut: dict[str, Any] = {
             name: np.where(hidden, np.float32(np.nan), array)
             for name in ("reference_depth_mm", "reference_disparity")
             if (array := getattr(self, name)) is not None

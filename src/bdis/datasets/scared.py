@@ -149,10 +149,11 @@ def _sequence(name: str, path: Path, every: int) -> list[Entry]:
         raise ValueError(f"every is {every}; expected 1 or more")
     group = f"SCARED {name} sequence"
     recording = _Recording(path, group)
-    return [
-        Entry(group, f"{number:06d}", lambda n=number: recording.frame(n))
-        for number in range(0, recording.count, every)
-    ]  # type: ignore[misc]
+
+    def entry(number: int) -> Entry:
+        return Entry(group, f"{number:06d}", lambda: recording.frame(number))
+
+    return [entry(number) for number in range(0, recording.count, every)]
 
 
 class _Recording:
