@@ -1,4 +1,4 @@
-"""Every loader on a small folder in exactly the published layout, with rendered content, so that depth can be checked."""
+"""Every loader on a small folder in exactly the published layout; rendered content, so that depth can be checked."""
 
 import io
 import json
@@ -158,7 +158,9 @@ def test_servct(tmp_path, scene):
     assert np.isnan(frame.depth_mm[:4]).all()  # blue: no reference
     np.testing.assert_array_equal(frame.occluded[4:], scene.occluded[4:])
     assert np.isnan(frame.without_occluded().depth_mm[4:][scene.occluded[4:]]).all()
-    assert [str(f) for f in open_dataset(tmp_path / "SERV-CT", reference="RGB").frames()] == ["SERV-CT Experiment 2/009"]
+    assert [str(f) for f in open_dataset(tmp_path / "SERV-CT", reference="RGB").frames()] == [
+        "SERV-CT Experiment 2/009"
+    ]
 
 
 # --- SCARED -----------------------------------------------------------------------------------------------------------
@@ -230,9 +232,13 @@ def test_scared_sequences(tmp_path, scene):
     keyframe = tmp_path / "dataset_1" / "keyframe_1"
     k = write_keyframe(keyframe, scene)
     (keyframe / "data").mkdir()
-    video = cv2.VideoWriter(str(keyframe / "data" / "rgb.mp4"), cv2.VideoWriter.fourcc(*"mp4v"), 25, (WIDTH, 2 * HEIGHT))
+    video = cv2.VideoWriter(
+        str(keyframe / "data" / "rgb.mp4"), cv2.VideoWriter.fourcc(*"mp4v"), 25, (WIDTH, 2 * HEIGHT)
+    )
     calibration = {"KL": k.tolist(), "KR": k.tolist(), "R": np.eye(3).tolist(), "T": [[-scene.baseline_mm], [0], [0]]}
-    archives = {name: tarfile.open(keyframe / "data" / f"{name}.tar.gz", "w:gz") for name in ("frame_data", "scene_points")}
+    archives = {}
+    for name in ("frame_data", "scene_points"):
+        archives[name] = tarfile.open(keyframe / "data" / f"{name}.tar.gz", "w:gz")  # noqa: SIM115  # filled below
     for number in range(3):
         video.write(np.vstack([scene.left, scene.right])[..., ::-1].copy())
         points = points_of(scene).astype(np.float32) * (1 + 0.1 * number)
@@ -269,7 +275,9 @@ def test_hamlyn(tmp_path, scene, inner):
     depth = np.rint(scene.depth_mm).astype(np.uint16)
     depth[0], depth[1] = 0, 301
     write(video / "depth01" / "0000000007.png", depth)
-    (video / "intrinsics.txt").write_text(f"{scene.focal_px} 0 {scene.cx} 0\n0 {scene.focal_px} {scene.cy} 0\n0 0 1 0\n")
+    (video / "intrinsics.txt").write_text(
+        f"{scene.focal_px} 0 {scene.cx} 0\n0 {scene.focal_px} {scene.cy} 0\n0 0 1 0\n"
+    )
     frame = only(open_dataset(tmp_path, baseline_mm=5.3))
     assert str(frame) == "Hamlyn rectified08/0000000007"
     assert np.isnan(frame.depth_mm[:2]).all()
