@@ -178,7 +178,7 @@ def score(found: Comparison) -> Score:
         valid=count,
         coverage=count / found.references,
         **figures,
-        **_uncertainty(found),
+        **uncertainty(found),
         ause=math.nan if confidence is None else ause(found.error, confidence),
         reliability_error=reliability_error(reliability(found)),
     )
@@ -204,8 +204,21 @@ def mean_score(scores: Sequence[Score]) -> Score:
 # --- Confidence -------------------------------------------------------------------------------------------------------
 
 
-def _uncertainty(found: Comparison) -> dict[str, float]:
-    """Is the claimed variance right: as the paper has it in depth, the likelihood in px."""
+def uncertainty(found: Comparison) -> dict[str, float]:
+    """Is the claimed variance right: the share of depth errors inside, as in the paper, and the likelihood in px.
+
+    Returns
+    -------
+    within_1sigma, within_196sigma and nll of :class:`Score`; nothing if the method claims no variance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sigma = np.ones(4)
+    >>> found = uncertainty(Comparison(np.array([0, 0.5, 1.5, 3]), np.zeros(4), np.ones(4), sigma, sigma, 4))
+    >>> found["within_1sigma"], found["within_196sigma"]
+    (0.5, 0.75)
+    """
     if found.sigma_px is None:
         return {}
     error, sigma = (found.error_px, found.sigma_px) if found.in_px else (found.error_mm, found.sigma_mm)

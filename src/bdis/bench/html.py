@@ -12,7 +12,7 @@ import numpy as np
 
 from ..atomic import write_whole
 from . import pictures
-from .columns import COLUMNS, SECOND_TABLE, Column, best, columns
+from .columns import COLUMNS, NOTHING, SECOND_TABLE, Column, best, columns
 from .figures import colour_of, error_coverage_plot, reliability_plot, time_error_plot
 from .machine import machine
 from .samples import Sample
@@ -85,17 +85,21 @@ def paper_form(rows: list[Row]) -> Table:
     strong: set[tuple[int, int]] = set()
     for group in dict.fromkeys(row.group for row in rows):
         members = [row for row in rows if row.group == group]
+        place = {row.method: 2 + methods.index(row.method) for row in members}
         for column, name in zip(wanted, ("Median", "Mean", "Validity")):
-            cells = [column.text(row) for row in members]
-            if all(cell == "-" for cell in cells):
+            if all(column.text(row) == NOTHING for row in members):
                 continue
-            strong |= {(len(lines), 2 + i) for i, top in enumerate(best(column, members)) if top and name != "Validity"}
-            lines.append([group, name, *cells])
+            tops = [row for row, top in zip(members, best(column, members)) if top and name != "Validity"]
+            strong |= {(len(lines), place[row.method]) for row in tops}
+            lines.append([group, name, *_across(methods, {row.method: column.text(row) for row in members})])
         if any(row.times for row in members):
-            lines.append(
-                [group, "Time", *(f"{row.times['median_ms'] / 1e3:.4f}" if row.times else "-" for row in members)]
-            )
+            seconds = {row.method: f"{row.times['median_ms'] / 1e3:.4f}" for row in members if row.times}
+            lines.append([group, "Time", *_across(methods, seconds)])
     return Table("", ["", "", *methods], lines, strong=frozenset(strong))
+
+
+def _across(methods: list[str], cells: dict[str, str]) -> list[str]:
+    return [cells.get(method, NOTHING) for method in methods]
 
 
 def _head(
@@ -154,6 +158,10 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
     )
     skipped = rows[0].frames - rows[0].scored
     lead = f"{rows[0].frames} frames" + (f", {skipped} of them without a score" if skipped else "")
+    apart = [row.method for row in rows if row.variance_apart]
+    if apart:
+        words = "asking for a variance changes what is predicted; sigma and NLL are of those results"
+        tables += f"<p class='small'>{escape(', '.join(apart))}: {words}, all else is without.</p>"
     failed = [f"{row.method} failed on {row.failed}" for row in rows if row.failed]
     lead += f"; {', '.join(failed)}" if failed else ""
     views = _sample(Sample(sample), rows) if sample is not None and sample.is_file() else ""

@@ -30,11 +30,16 @@ TIMED_FRAMES = 8  # of each group, evenly spread
 
 @dataclass(frozen=True)
 class Source:
-    """A data set and how it was asked for, which tells its records from others'."""
+    """A data set and how it was asked for, which tells its records from others'; ``without``: methods not run on it."""
 
     identity: str
     data: Dataset
     timed: bool = True
+    without: tuple[str, ...] = ()
+
+    def names(self, plan: Plan) -> list[str]:
+        """The methods that run on it."""
+        return [method.name for method in plan.methods if method.name not in self.without]
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
     journal = Journal(folder / "journal.jsonl")
     code, names = source_hash(), [method.name for method in plan.methods]
     work = [(source, entry) for source in plan.sources for entry in source.data]
-    keys = [key_of(code, names, plan.occluded, s.identity, e.group, e.name) for s, e in work]
+    keys = [key_of(code, s.names(plan), plan.occluded, s.identity, e.group, e.name) for s, e in work]
     groups = {entry.group: source for source, entry in work}
     time_keys = {group: key_of(code, names, s.identity, group, plan.rounds) for group, s in groups.items()}
     journal.keep_only({*keys, *time_keys.values()})
@@ -111,11 +116,11 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
     matchers = _Matchers(plan.methods)
 
     def measure(place: int) -> dict[str, Any]:
-        _, entry = work[place]
+        source, entry = work[place]
         record: dict[str, Any] | None = journal.get(keys[place])
         sample = outcome.samples[entry.group] if sampled[entry.group] == entry.name else None
         if record is None or (sample is not None and not sample.is_file()):
-            record = _measure(entry, plan, matchers, sample)
+            record = _measure(entry, source, plan, matchers, sample)
             with writing:
                 journal.add(keys[place], record)
         return record
@@ -134,7 +139,7 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
                     continue
                 times = journal.get(time_keys[group])
                 if times is None:
-                    times = _time(source.data, group, plan, progress)
+                    times = _time(source, group, plan, progress)
                     journal.add(time_keys[group], times)
                 outcome.times[group] = times
     return outcome
@@ -162,12 +167,12 @@ class _Matchers:
         made: dict[Any, Matcher] = self._here.__dict__.setdefault("made", {})
         key = name, max_disparity_px, sure
         if key not in made:
-            matcher = self._methods[name].make(max_disparity_px)
-            made[key] = with_variance(matcher) if sure else matcher
+            plain = self.get(name, max_disparity_px, sure=False) if sure else self._methods[name].make(max_disparity_px)
+            made[key] = with_variance(plain) if sure else plain
         return made[key]
 
 
-def _measure(entry: Entry, plan: Plan, matchers: _Matchers, sample: Path | None) -> dict[str, Any]:
+def _measure(entry: Entry, source: Source, plan: Plan, matchers: _Matchers, sample: Path | None) -> dict[str, Any]:
     """All methods on one frame."""
     frame = entry.read()
     if not plan.occluded:
@@ -175,18 +180,19 @@ def _measure(entry: Entry, plan: Plan, matchers: _Matchers, sample: Path | None)
     height, width = frame.left.shape[:2]
     record: dict[str, Any] = {"group": entry.group, "frame": entry.name, "size": [width, height]}
     results: dict[str, StereoResult] = {}
+    claims: dict[str, StereoResult] = {}
     figures: dict[str, dict[str, Any]] = {}
-    for method in plan.methods:
+    for name in source.names(plan):
         try:
-            results[method.name] = matchers.get(method.name, frame.max_disparity_px, sure=True).match(
-                frame.left, frame.right
-            )
-            figures[method.name] = {"predicted": int(results[method.name].known.sum())}
+            results[name], claim = _match(name, frame, matchers)
+            figures[name] = {"predicted": int(results[name].known.sum())}
+            if claim is not None:
+                claims[name] = claim
         except Exception as error:  # one method's failure is a figure, not the end
-            figures[method.name] = {"failed": f"{type(error).__name__}: {error}"}
+            figures[name] = {"failed": f"{type(error).__name__}: {error}"}
     reason = _why_not(frame)
     if reason is None:
-        _score(figures, results, frame)
+        _score(figures, results, claims, frame)
     else:
         record["skipped"] = reason
     if sample is not None:
@@ -194,16 +200,41 @@ def _measure(entry: Entry, plan: Plan, matchers: _Matchers, sample: Path | None)
     return {**record, "methods": figures}
 
 
-def _score(figures: dict[str, dict[str, Any]], results: dict[str, StereoResult], frame: Frame) -> None:
+def _match(name: str, frame: Frame, matchers: _Matchers) -> tuple[StereoResult, StereoResult | None]:
+    """The result as the method is timed, with its variance if it has one.
+
+    Where asking for a variance changes the disparity, these are two results: what is judged is the plain one, and the
+    other's variance by itself.
+    """
+    plain, sure = (matchers.get(name, frame.max_disparity_px, sure=choice) for choice in (False, True))
+    result = plain.match(frame.left, frame.right)
+    if sure is plain:
+        return result, None
+    claim = sure.match(frame.left, frame.right)
+    if np.array_equal(claim.disparity, result.disparity, equal_nan=True):
+        return claim, None
+    return result, claim
+
+
+def _score(
+    figures: dict[str, dict[str, Any]],
+    results: dict[str, StereoResult],
+    claims: dict[str, StereoResult],
+    frame: Frame,
+) -> None:
     found = {name: evaluation.compare(result, frame) for name, result in results.items()}
     equal = evaluation.at_equal_coverage(found)
     for name, each in found.items():
+        score = asdict(evaluation.score(each))
+        if name in claims:
+            score |= evaluation.uncertainty(evaluation.compare(claims[name], frame))
         figures[name] |= {
-            "score": asdict(evaluation.score(each)),
+            "score": score,
             "equal": asdict(equal[name]) if name in equal else None,
             "curve": evaluation.error_coverage(each).tolist(),
             "reliability": evaluation.reliability(each) if each.confidence is not None else None,
             "in_px": each.in_px,
+            "variance_apart": name in claims,
         }
 
 
@@ -219,12 +250,13 @@ def _why_not(frame: Frame) -> str | None:
     return None
 
 
-def _time(data: Dataset, group: str, plan: Plan, progress: Progress) -> dict[str, list[float]]:
+def _time(source: Source, group: str, plan: Plan, progress: Progress) -> dict[str, list[float]]:
     """Milliseconds per frame, methods taking turns on each frame, in this thread alone."""
+    data = source.data
     members = Dataset(data.name, data.kind, [entry for entry in data if entry.group == group])
     frames = list(members.thinned(TIMED_FRAMES).frames())
     matchers = _Matchers(plan.methods)
-    times: dict[str, list[float]] = {method.name: [] for method in plan.methods}
+    times: dict[str, list[float]] = {name: [] for name in source.names(plan)}
     total = (plan.rounds + 1) * len(frames)
     for turn in range(plan.rounds + 1):
         for place, frame in enumerate(frames):

@@ -35,6 +35,7 @@ class Row:
     reliability : as in :func:`bdis.evaluation.reliability`, over all pixels of the group, or None
     times : min, median and 99th percentile in ms, or None
     in_px : without a rig errors are px
+    variance_apart : asking for a variance changes the disparity; the sigma figures are of those runs, not of this one
     """
 
     group: str
@@ -51,16 +52,20 @@ class Row:
     reliability: dict[str, list[float]] | None
     times: dict[str, float] | None
     in_px: bool
+    variance_apart: bool
 
 
 def summarise(outcome: Outcome) -> list[Row]:
     """Averages by group and method, in the order in which they were given."""
     groups = list(dict.fromkeys(record["group"] for record in outcome.frames))
-    return [_row(outcome, group, method) for group in groups for method in outcome.methods]
+    rows = []
+    for group in groups:
+        members = [record for record in outcome.frames if record["group"] == group]
+        rows += [_row(outcome, group, method, members) for method in outcome.methods if method in members[0]["methods"]]
+    return rows
 
 
-def _row(outcome: Outcome, group: str, method: str) -> Row:
-    members = [record for record in outcome.frames if record["group"] == group]
+def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]]) -> Row:
     found = [record["methods"][method] for record in members]
     scored = [each for each in found if "score" in each]
     equal = [each["equal"] for each in scored if each["equal"] is not None]
@@ -82,6 +87,7 @@ def _row(outcome: Outcome, group: str, method: str) -> Row:
         reliability=_pooled([each["reliability"] for each in scored if each["reliability"]]),
         times=time_figures(times) if times else None,
         in_px=any(each["in_px"] for each in scored),
+        variance_apart=any(each["variance_apart"] for each in scored),
     )
 
 
