@@ -14,8 +14,9 @@ import pytest
 
 import bdis
 from bdis.baselines import METHODS, Method
+from bdis.bench.beside import frame_tables
 from bdis.bench.journal import Journal
-from bdis.bench.runner import Plan, Source, run, with_variance
+from bdis.bench.runner import Outcome, Plan, Source, run, with_variance
 from bdis.bench.summary import summarise
 from bdis.cli import app, terminal
 from bdis.datasets import Dataset, Entry, Frame, open_dataset
@@ -317,6 +318,22 @@ def test_paper_tables_stand_beside_the_printed_ones(tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "The BDIS paper&#x27;s tables, rerun" in page
     assert "i5-9400" in page
+
+
+def test_scared_and_servct_stand_beside_the_printed_numbers():
+    def record(group, frame, mean, median):
+        score = {"mean_mm": mean, "median_mm": median, "within_196sigma": 0.9}
+        return {"group": group, "frame": frame, "methods": {"bdis": {"score": score}, "sgbm": {"failed": "it did"}}}
+
+    frames = [record("SCARED", "D1K1", 1.5, 1), record("SCARED", "D2K1", 2.5, 1)]
+    frames += [record("SERV-CT Experiment 2", "009", 3, 2.25)]
+    scared, servct = frame_tables(Outcome(["bdis", "sgbm"], frames))
+    assert scared.header == ["", "ELAS", "SGBM", "DIS", "BDIS 2021", "BDIS", "bdis", "sgbm", "printed", "bdis"]
+    assert scared.rows[0] == ["D1K1", "0.673", "0.959", "1.350", "0.754", "0.749", "1.500", "-", "93.0", "90.0"]
+    assert scared.rows[-1][0] == "mean of the above"
+    assert scared.rows[-1][6:8] == ["2.000", "-"]
+    assert servct.rows[0] == ["9", "4.242", "1.986", "2.593", "5.539", "3.165", "1.632", "2.250", "-", "93.6", "90.0"]
+    assert frame_tables(Outcome(["bdis"], [record("set 30", "1", 1, 1)])) == []
 
 
 # --- bdis render ------------------------------------------------------------------------------------------------------

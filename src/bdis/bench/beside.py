@@ -41,35 +41,33 @@ def _table(
     figure: str,
     printed_methods: tuple[str, ...],
     values: Mapping[str, tuple[float, ...]],
-    coverage: dict[str, float],
+    coverage: Mapping[str, float],
 ) -> Table:
-    nothing = (math.nan,) * len(printed_methods)
-    sure = [
-        name
-        for name in methods
-        if any(
-            _figure(each, name, "within_196sigma") == _figure(each, name, "within_196sigma") for each in frames.values()
-        )
+    """A line per frame: the printed errors, ours, the printed share within 1.96 sigma, ours."""
+    unknown = (math.nan,) * len(printed_methods)
+    within = {name: [100 * _figure(found, name, "within_196sigma") for found in frames.values()] for name in methods}
+    within = {name: shares for name, shares in within.items() if np.isfinite(shares).any()}
+    columns: list[list[float]] = list(map(list, zip(*(values.get(frame, unknown) for frame in frames))))
+    columns += [[_figure(found, name, figure) for found in frames.values()] for name in methods]
+    columns += [[coverage.get(frame, math.nan) for frame in frames], *within.values()]
+    errors = len(printed_methods) + len(methods)
+    texts = [_column(column, "{:.3f}" if place < errors else "{:.1f}") for place, column in enumerate(columns)]
+    rows = [[name, *cells] for name, *cells in zip([*frames, "mean of the above"], *texts)] if frames else []
+    header = ["", *printed_methods, *methods, "printed", *within]
+    spans = [
+        ("", 1),
+        ("printed", len(printed_methods)),
+        ("here", len(methods)),
+        ("within 1.96 sigma, %", 1 + len(within)),
     ]
-    numbers = []
-    for frame, found in frames.items():
-        line = [*values.get(frame, nothing), *(_figure(found, name, figure) for name in methods)]
-        line += [coverage.get(frame, math.nan), *(100 * _figure(found, name, "within_196sigma") for name in sure)]
-        numbers.append(line)
-    names = list(frames)
-    if numbers:
-        names.append("mean of the above")
-        numbers.append(
-            [float(np.mean(kept)) if (kept := [v for v in column if v == v]) else math.nan for column in zip(*numbers)]
-        )
-    count = len(printed_methods) + len(methods)
-    rows = [
-        [name, *("-" if v != v else f"{v:.3f}" if place < count else f"{v:.1f}" for place, v in enumerate(line))]
-        for name, line in zip(names, numbers)
-    ]
-    header = ["", *(f"printed: {name}" for name in printed_methods), *(f"here: {name}" for name in methods)]
-    header += ["printed: within 1.96 sigma, %", *(f"{name}: within 1.96 sigma, %" for name in sure)]
-    return Table(title, header, rows)
+    return Table(title, header, rows, spans=spans)
+
+
+def _column(numbers: list[float], form: str) -> list[str]:
+    """The numbers and their mean as they are written."""
+    known = [number for number in numbers if math.isfinite(number)]
+    mean = float(np.mean(known)) if known else math.nan
+    return [form.format(number) if math.isfinite(number) else "-" for number in (*numbers, mean)]
 
 
 def _figure(found: dict[str, Any], method: str, figure: str) -> float:

@@ -23,13 +23,39 @@ STYLE = Path(__file__).with_name("report.css")
 
 @dataclass(frozen=True)
 class Table:
-    """A table in words: title, header, rows of cells, remarks; ``strong`` marks cells by row and column."""
+    """A table in words.
+
+    Attributes
+    ----------
+    title : what it is
+    header : a name per column
+    rows : cells; rows with the same first cell are a block
+    notes : remarks below it
+    strong : cells in bold, by row and column
+    spans : a line above the header: words and the number of columns they are over; may be empty
+    """
 
     title: str
     header: list[str]
     rows: list[list[str]]
     notes: list[str] = field(default_factory=list)
     strong: frozenset[tuple[int, int]] = frozenset()
+    spans: list[tuple[str, int]] = field(default_factory=list)
+
+    def one_line_header(self) -> list[str]:
+        """The header with the words above it, where there is only one line for both.
+
+        Examples
+        --------
+        >>> Table("", ["", "mean", "time"], [], spans=[("", 1), ("printed", 2)]).one_line_header()
+        ['', 'printed: mean', 'time']
+        """
+        names, place = list(self.header), 0
+        for words, count in self.spans:
+            if words:
+                names[place] = f"{words}: {names[place]}"
+            place += count
+        return names
 
 
 def write_report(
@@ -121,21 +147,27 @@ def _section(title: str, content: str, lead: str = "") -> str:
 
 
 def _table(table: Table) -> str:
+    above = "".join(f"<th colspan={count}>{escape(words)}</th>" for words, count in table.spans)
+    above = f"<tr class=spans>{above}</tr>" if above else ""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
-    lines, last = [], None
+    names = [row[0] for row in table.rows]
+    has_blocks = len(set(names)) < len(names)
+    lines = []
     for number, row in enumerate(table.rows):
-        cells = [
-            f"<td{' class=best' if (number, place) in table.strong else ''}>{escape(cell)}</td>"
-            for place, cell in enumerate(row)
-        ]
-        if last == row[0]:
-            cells[0] = "<td></td>"  # a block says its name once
-        lines.append(f"<tr{'' if last == row[0] or last is None else ' class=block'}>{''.join(cells)}</tr>")
-        last = row[0]
+        is_new = number == 0 or names[number - 1] != row[0]
+        shown = row if is_new else ["", *row[1:]]  # a block says its name once
+        cells = [_cell(cell, (number, place) in table.strong) for place, cell in enumerate(shown)]
+        mark = " class=block" if has_blocks and is_new and number else ""
+        lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
     notes = "".join(f"<p class='small'>{escape(note)}</p>" for note in table.notes)
-    return (
-        f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>{notes}"
-    )
+    body = f"<thead>{above}<tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    return f"<div class='scroll'><table>{body}</table></div>{notes}"
+
+
+def _cell(text: str, is_best: bool) -> str:
+    is_number = text.rstrip("x*%").replace(".", "", 1).lstrip("-").isdigit() or text in ("", NOTHING)
+    kind = "best" if is_best else "" if is_number else "words"
+    return f"<td{f' class={kind}' if kind else ''}>{escape(text)}</td>"
 
 
 def _group(group: str, rows: list[Row], sample: Path | None) -> str:

@@ -189,7 +189,7 @@ def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
 
     for table in tables:
         terminal.say(f"\n{table.title}")
-        terminal.table([tuple(row) for row in table.rows], tuple(table.header))
+        terminal.table([tuple(row) for row in table.rows], tuple(table.one_line_header()))
         for note in table.notes:
             terminal.say(f"  {note}")
     for group in dict.fromkeys(row.group for row in rows):
