@@ -312,7 +312,7 @@ def test_paper_tables_stand_beside_the_printed_ones(tmp_path):
     assert re.search(r"no sGMM +0\.160 +0\.210 +\d\.\d{3}", done.stdout)
     assert "has no set 31, 20, 21: left out" in done.stderr
     if "elas" in METHODS and METHODS["elas"].needs is None:
-        assert re.search(r"set 6 here, 1 frames", done.stdout)
+        assert re.search(r"set 6 here, 1 frame ", done.stdout)
     else:
         assert "the table against ELAS on Hamlyn needs the method elas: left out" in done.stderr
     page = (tmp_path / "out" / "report.html").read_text()

@@ -41,7 +41,7 @@ def columns(rows: list[Row]) -> list[Column]:
 
 
 def best(column: Column, rows: list[Row]) -> list[bool]:
-    """Which of the rows are the best in this column."""
+    """Which of the rows are the best in this column; none if there is nothing to compare."""
     values = [column.value(row) for row in rows]
     known = [value for value in values if value is not None and not math.isnan(value)]
     if not column.better or len(known) < 2:

@@ -58,11 +58,15 @@ def time_error_plot(rows: list[Row]) -> str | None:
         return None
 
     def draw(axis: Any) -> None:
+        written: list[tuple[float, float]] = []
         for place, row in enumerate(rows):
             if row in timed and row.times is not None:
-                axis.plot(row.times["median_ms"], _error(row), "o", color=colour_of(place), markersize=7)
+                x, y = row.times["median_ms"], _error(row)
+                near = sum(0.5 < x / a < 2 and 0.9 < y / b < 1.1 for a, b in written)  # names that would be in the way
+                written.append((x, y))
+                axis.plot(x, y, "o", color=colour_of(place), markersize=7)
                 axis.annotate(
-                    row.method, (row.times["median_ms"], _error(row)), xytext=(6, 4), textcoords="offset points",
+                    row.method, (x, y), xytext=(7, 4 + 10 * near), textcoords="offset points",
                     fontsize=8, color=colour_of(place),
                 )  # fmt: skip
         axis.set_xscale("log")

@@ -16,7 +16,7 @@ from .columns import COLUMNS, NOTHING, SECOND_TABLE, Column, best, columns
 from .figures import colour_of, error_coverage_plot, reliability_plot, time_error_plot
 from .machine import machine
 from .samples import Sample
-from .summary import Row
+from .summary import Row, counted
 
 STYLE = Path(__file__).with_name("report.css")
 
@@ -86,6 +86,18 @@ def write_report(
         Matplotlib is not installed.
     OSError
         The file cannot be written; nothing half-written is left.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from .runner import Outcome
+    >>> from .summary import summarise
+    >>> frame = {"group": "a", "frame": "1", "size": [4, 2], "methods": {"m": {"predicted": 6}}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "report.html")
+    ...     write_report(path, summarise(Outcome(["m"], [frame])), {}, "bdis bench ...")
+    ...     "1 method on 1 frame of 1 data set." in path.read_text()
+    True
     """
     groups = list(dict.fromkeys(row.group for row in rows))
     methods = list(dict.fromkeys(row.method for row in rows))
@@ -135,7 +147,7 @@ def _head(
     facts = ", ".join(f"{name} {value}" for name, value in machine().items())
     remarks = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f"""<header><h1>{escape(title)}</h1>
-<p class="lead">{len(methods)} methods on {frames} frames of {len(groups)} data sets.</p>
+<p class="lead">{counted(len(methods), "method")} on {counted(frames, "frame")} of {counted(len(groups), "data set")}.</p>
 <pre>{escape(command)}</pre>
 <p class="small">{escape(facts)}. Figures are averages of per-frame figures. Times are taken method by method in turn,
 frame by frame, in one process with one thread.</p>{f"<ul class='notes'>{remarks}</ul>" if remarks else ""}</header>"""
@@ -189,7 +201,7 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
         if svg is not None
     )
     skipped = rows[0].frames - rows[0].scored
-    lead = f"{rows[0].frames} frames" + (f", {skipped} of them without a score" if skipped else "")
+    lead = counted(rows[0].frames, "frame") + (f", {skipped} of them without a score" if skipped else "")
     apart = [row.method for row in rows if row.variance_apart]
     if apart:
         words = "asking for a variance changes what is predicted; sigma and NLL are of those results"

@@ -16,7 +16,7 @@ from ..matcher import StereoMatcher
 from . import printed
 from .html import Table
 from .runner import Outcome, Plan, Source
-from .summary import Row
+from .summary import Row, counted
 
 SYNTHETIC_SETS = ("30", "31")
 HAMLYN_SETS = ("6", "20", "21")
@@ -203,7 +203,7 @@ def _hamlyn(figures: Figures) -> Table:
             for row in rows
         ]
         frames = next(row.frames for row in rows if row is not None)
-        lines.append([f"{group.removesuffix(AGAINST)} here, {frames} frames", *cells])
+        lines.append([f"{group.removesuffix(AGAINST)} here, {counted(frames, 'frame')}", *cells])
     if lines:
         for name, figures_printed in printed.HAMLYN.items():
             cells = [text for values in figures_printed for text in [*(f"{v:.2f}" for v in values), *["-"] * len(own)]]

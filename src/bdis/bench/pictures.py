@@ -11,7 +11,7 @@ from ..rig import Rig, as_rgb_bytes
 Array = np.ndarray[Any, np.dtype[Any]]
 WIDTH = 420  # px of a picture in the page
 UNKNOWN = (0xC9, 0xCD, 0xD2)
-BACKGROUND = (0x16, 0x1A, 0x1F)
+BACKGROUND = (0x24, 0x2A, 0x31)
 YAW, PITCH = np.radians(24.0), np.radians(-14.0)  # from where the surface is looked at
 
 
@@ -50,7 +50,8 @@ def surface(depth_mm: Array, rig: Rig, left: Array, like_mm: Array) -> str:
     turn = np.array([[cos_yaw, 0, sin_yaw], [0, 1, 0], [-sin_yaw, 0, cos_yaw]])
     turn = np.array([[1, 0, 0], [0, cos_pitch, -sin_pitch], [0, sin_pitch, cos_pitch]]) @ turn
     points = (points - centre) @ turn.T + centre
-    colours = as_rgb_bytes(left)[rows, columns]
+    bright = np.rint(255 * (np.arange(256) / 255) ** 0.65).astype(np.uint8)  # endoscopic pictures have dark rims
+    colours = bright[as_rgb_bytes(left)[rows, columns]]
     height = round(WIDTH * depth_mm.shape[0] / depth_mm.shape[1])
     picture = np.full((height, WIDTH, 3), BACKGROUND, np.uint8)
     focal = 0.8 * rig.focal_px * WIDTH / depth_mm.shape[1]  # a little wider than the camera, to see it all

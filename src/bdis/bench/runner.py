@@ -101,6 +101,19 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
         A frame cannot be read, or nothing is left to compare.
     OSError
         The folder cannot be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bdis.baselines import method
+    >>> from bdis.datasets import open_dataset
+    >>> data = open_dataset("render:plane,frames=2,height=48,width=64")
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     outcome = run(Plan([Source("plane", data)], [method("bdis-fast")], rounds=0), Path(out))
+    >>> [record["frame"] for record in outcome.frames]
+    ['000000', '000001']
+    >>> outcome.frames[0]["methods"]["bdis-fast"]["score"]["coverage"] > 0.5
+    True
     """
     samples = folder / "samples"
     samples.mkdir(parents=True, exist_ok=True)
@@ -146,7 +159,13 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
 
 
 def with_variance(matcher: Matcher) -> Matcher:
-    """The same matcher, saying how sure it is, if it is one of ours that can."""
+    """The same matcher, saying how sure it is, if it is one of ours that can.
+
+    Examples
+    --------
+    >>> with_variance(StereoMatcher("fast")).settings.variance
+    True
+    """
     if not isinstance(matcher, StereoMatcher) or getattr(matcher.settings, "variance", None) is not False:
         return matcher
     wanted: dict[str, Any] = {"variance": True}
@@ -310,6 +329,12 @@ def _file_name(group: str) -> str:
 
 
 def default_jobs() -> int:
-    """As many as there are processors this process may use."""
+    """As many as there are processors this process may use.
+
+    Examples
+    --------
+    >>> default_jobs() >= 1
+    True
+    """
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable else os.cpu_count() or 1

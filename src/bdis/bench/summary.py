@@ -56,7 +56,15 @@ class Row:
 
 
 def summarise(outcome: Outcome) -> list[Row]:
-    """Averages by group and method, in the order in which they were given."""
+    """Averages by group and method, in the order in which they were given.
+
+    Examples
+    --------
+    >>> frame = {"group": "a", "frame": "1", "size": [4, 2], "methods": {"m": {"predicted": 6}}}
+    >>> (row,) = summarise(Outcome(["m"], [frame]))
+    >>> row.predicted, row.scored
+    (0.75, 0)
+    """
     groups = list(dict.fromkeys(record["group"] for record in outcome.frames))
     rows = []
     for group in groups:
@@ -103,6 +111,17 @@ def _pooled(tables: list[dict[str, list[float]]]) -> dict[str, list[float]] | No
         with np.errstate(invalid="ignore"):
             pooled[name] = ((values * count).sum(0) / total).tolist()
     return pooled
+
+
+def counted(number: int, word: str) -> str:
+    """A number with its word.
+
+    Examples
+    --------
+    >>> counted(1, "frame"), counted(2, "frame")
+    ('1 frame', '2 frames')
+    """
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 # --- Files ------------------------------------------------------------------------------------------------------------

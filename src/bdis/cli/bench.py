@@ -186,6 +186,7 @@ def _bar() -> Iterator[Callable[[str, int, int], None]]:
 
 def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
     from ..bench.columns import columns
+    from ..bench.summary import counted
 
     for table in tables:
         terminal.say(f"\n{table.title}")
@@ -195,7 +196,7 @@ def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
     for group in dict.fromkeys(row.group for row in rows):
         members = [row for row in rows if row.group == group]
         shown = [column for column in columns(members) if column.title in SHOWN]
-        terminal.say(f"\n{group}, {members[0].frames} frames")
+        terminal.say(f"\n{group}, {counted(members[0].frames, 'frame')}")
         lines = [(row.method, *(column.text(row) for column in shown)) for row in members]
         terminal.table(lines, ("method", *(column.title for column in shown)))
     for note in notes:
