@@ -276,6 +276,7 @@ def test_variance_is_asked_for_where_there_is_one():
         ([".", "--kind", "city"], 1, ["unknown kind of data set 'city'"]),
         (["render:plane", "--option", "decoding=exact"], 2, ["--option decoding: none of these data sets has it"]),
         (["render:plane", "--option", "decoding"], 2, ["expected NAME=VALUE"]),
+        (["hamlyn:video", "--option", "baseline_mm=far"], 1, ["baseline_mm must be a number, but it is 'far'"]),
         (["render:plane", "render:plane"], 2, ["rendered plane would be there twice"]),
         (["render:plane", "--rounds", "-1"], 2, ["--rounds must not be negative"]),
         (["render:plane", "--frames", "0"], 1, ["expected 1 or more"]),
@@ -284,6 +285,7 @@ def test_variance_is_asked_for_where_there_is_one():
 )
 def test_wrong_command_lines(capsys, tmp_path, monkeypatch, arguments, code, words):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "video" / "image01").mkdir(parents=True)
     fails(capsys, ["bench", *arguments, "-o", "out"], code, *words)
     assert not (tmp_path / "out").exists()
     terminal.mode = terminal.Mode()

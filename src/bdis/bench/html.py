@@ -146,8 +146,9 @@ def _head(
     frames = sum({row.group: row.frames for row in rows}.values())
     facts = ", ".join(f"{name} {value}" for name, value in machine().items())
     remarks = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    scope = f"{counted(len(methods), 'method')} on {counted(frames, 'frame')} of {counted(len(groups), 'data set')}."
     return f"""<header><h1>{escape(title)}</h1>
-<p class="lead">{counted(len(methods), "method")} on {counted(frames, "frame")} of {counted(len(groups), "data set")}.</p>
+<p class="lead">{scope}</p>
 <pre>{escape(command)}</pre>
 <p class="small">{escape(facts)}. Figures are averages of per-frame figures. Times are taken method by method in turn,
 frame by frame, in one process with one thread.</p>{f"<ul class='notes'>{remarks}</ul>" if remarks else ""}</header>"""

@@ -58,13 +58,14 @@ def paper_plans(
     methods.append(_variant(paper, VARIANCE, {"variance": variance}))
     methods += [each for each in extra if each.name not in [known.name for known in methods]]
 
+    where = path.resolve()
     synthetic = "+".join(name for name in SYNTHETIC_SETS if name in found)
     sources = []
     if synthetic:
         exact, published = (
             open_dataset(path, "authors", sets=synthetic, decoding=d).thinned(most) for d in ("exact", "published")
         )
-        sources += [Source("exact", exact), Source("published", published, timed=False)]
+        sources += [Source(f"{where} exact", exact), Source(f"{where} published", published, timed=False)]
     ablation = list(sources)
     hamlyn = [name for name in HAMLYN_SETS if name in found]
     if not synthetic and not hamlyn:
@@ -74,7 +75,7 @@ def paper_plans(
         notes.append(f"{path} has no set {', '.join(missing)}: left out")
     if hamlyn and "elas" in [each.name for each in methods]:
         data = open_dataset(path, "authors", sets="+".join(hamlyn)).thinned(most)
-        sources.append(Source("against ELAS", _against(data, method("elas")), without=("elas",)))
+        sources.append(Source(f"{where} against ELAS", _against(data, method("elas")), without=("elas",)))
     elif hamlyn:
         notes.append("the table against ELAS on Hamlyn needs the method elas: left out")
     notes.append("GwcNet and PSMNet are networks and not run here; SERV-CT and SCARED: bdis bench FOLDER")

@@ -142,7 +142,8 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
     with _single_threaded_opencv():
         records: dict[int, dict[str, Any]] = {}
         progress("accuracy", 0, len(work))
-        for place, record in _in_parallel(measure, len(work), plan.jobs):
+        jobs = 1 if any(source.data.forward_only for source in plan.sources) else plan.jobs
+        for place, record in _in_parallel(measure, len(work), jobs):
             records[place] = record
             progress("accuracy", len(records), len(work))
         outcome.frames.extend(records[place] for place in range(len(work)))

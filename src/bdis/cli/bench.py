@@ -2,6 +2,7 @@
 
 import contextlib
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,17 +12,9 @@ from typing import Any
 from . import terminal
 from .terminal import UsageError
 
-SHOWN = (
-    "mean mm",
-    "median mm",
-    "valid k-px",
-    "equal cov.",
-    "EPE px",
-    "bad 1 %",
-    "1.96 sigma %",
-    "predicted %",
-    "median ms",
-)
+NARROW = ("mean mm", "median mm", "valid k-px", "bad 1 %", "1.96 sigma %", "median ms")
+SHOWN = (*NARROW, "coverage %", "equal cov.", "EPE px")
+WIDE = 120  # characters a terminal needs for all that is SHOWN
 
 
 @dataclass(frozen=True)
@@ -149,10 +142,7 @@ def _option(text: str) -> tuple[str, Any]:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
         raise UsageError(f"--option {text}: expected NAME=VALUE")
-    try:
-        return name, float(value)
-    except ValueError:
-        return name, value
+    return name, value
 
 
 @contextlib.contextmanager
@@ -195,7 +185,9 @@ def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
             terminal.say(f"  {note}")
     for group in dict.fromkeys(row.group for row in rows):
         members = [row for row in rows if row.group == group]
-        shown = [column for column in columns(members) if column.title in SHOWN]
+        is_wide = not sys.stdout.isatty() or shutil.get_terminal_size().columns >= WIDE
+        wanted = (SHOWN if is_wide else NARROW) if members[0].scored else ("predicted %", "median ms")
+        shown = [column for column in columns(members) if column.title in wanted]
         terminal.say(f"\n{group}, {counted(members[0].frames, 'frame')}")
         lines = [(row.method, *(column.text(row) for column in shown)) for row in members]
         terminal.table(lines, ("method", *(column.title for column in shown)))

@@ -128,6 +128,7 @@ class Dataset(Sequence[Entry]):
     ----------
     name : of the data set, for people
     kind : its layout, a key of :data:`bdis.datasets.KINDS`
+    forward_only : reading a frame before the last one means starting from the beginning, as in a video
 
     Examples
     --------
@@ -136,8 +137,8 @@ class Dataset(Sequence[Entry]):
     (1, ['1'], ['made up'])
     """
 
-    def __init__(self, name: str, kind: str, entries: Sequence[Entry]):
-        self.name, self.kind, self._entries = name, kind, list(entries)
+    def __init__(self, name: str, kind: str, entries: Sequence[Entry], *, forward_only: bool = False):
+        self.name, self.kind, self.forward_only, self._entries = name, kind, forward_only, list(entries)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -172,7 +173,7 @@ class Dataset(Sequence[Entry]):
             members = [entry for entry in self._entries if entry.group == group]
             places = np.linspace(0, len(members) - 1, min(most, len(members)))
             kept += [members[place] for place in np.unique(np.rint(places).astype(int))]
-        return Dataset(self.name, self.kind, kept)
+        return Dataset(self.name, self.kind, kept, forward_only=self.forward_only)
 
 
 class WrongFolder(ValueError):
@@ -182,6 +183,14 @@ class WrongFolder(ValueError):
 def in_order(paths: Iterator[Path]) -> list[Path]:
     """By the numbers in their names, so that 2 comes before 10."""
     return sorted(paths, key=lambda path: [int(part) if part.isdigit() else part for part in _parts(path.name)])
+
+
+def as_number(name: str, value: float | str) -> float:
+    """An option that is a number, which a command line gives as text."""
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"{name} must be a number, but it is {value!r}") from None
 
 
 def round_up(disparity_px: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..files import read_depth, read_image
 from ..rig import Rig
-from .frame import Dataset, Entry, Frame, WrongFolder, in_order, round_up
+from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 LOOKED_FOR = "rectifiedXX/{image01,image02}/*.jpg, depth01/*.png and intrinsics.txt"
 MIN_DEPTH_MM, MAX_DEPTH_MM = 1.0, 300.0  # other references are not to be trusted
@@ -36,11 +36,12 @@ def load(folder: Path, *, baseline_mm: float | None = None) -> Dataset:
     videos = find(folder)
     if not videos:
         raise WrongFolder(f"{folder} is not the rectified Hamlyn set: there is no {LOOKED_FOR}")
+    baseline = None if baseline_mm is None else as_number("baseline_mm", baseline_mm)
     entries = []
     for video in videos:
         if not (video / "intrinsics.txt").is_file():
             raise WrongFolder(f"{video} has images but no intrinsics.txt; looked for {LOOKED_FOR}")
-        rig = None if baseline_mm is None else Rig.load(video / "intrinsics.txt", baseline_mm=float(baseline_mm))
+        rig = None if baseline is None else Rig.load(video / "intrinsics.txt", baseline_mm=baseline)
         entries += [_entry(video, left, rig) for left in in_order((video / "image01").glob("*.jpg"))]
     return Dataset("Hamlyn rectified", "hamlyn", entries)
 

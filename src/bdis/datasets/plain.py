@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..files import IMAGE_ENDINGS, read_depth, read_image
 from ..rig import Rig
-from .frame import Dataset, Entry, Frame, WrongFolder, in_order, round_up
+from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 CALIBRATIONS = (
     "rig.toml",
@@ -45,8 +45,8 @@ def load(
     files = [Path(rig)] if rig else [folder / name for name in CALIBRATIONS if (folder / name).is_file()]
     camera = Rig.load(files[0]) if files else None
     group = folder.resolve().name
-    scales = {"disparity": float(scale), "depth": float(depth_scale)}
-    most = None if max_depth_mm is None else float(max_depth_mm)
+    scales = {"disparity": as_number("scale", scale), "depth": as_number("depth_scale", depth_scale)}
+    most = None if max_depth_mm is None else as_number("max_depth_mm", max_depth_mm)
     return Dataset(group, "folder", [_entry(folder, group, left, camera, scales, most) for left in lefts])
 
 

@@ -5,7 +5,6 @@ Depth is that of the raw left camera: its points are turned with the camera and 
 
 import json
 import tarfile
-import threading
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ from ..files import decode_image, read_image
 from ..optional import require
 from ..rectify import Rectifier, StereoCalibration
 from ..rig import Rig
-from .frame import Array, Dataset, Entry, Frame, WrongFolder, in_order, round_up
+from .frame import Array, Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 LOOKED_FOR = (
     "dataset_N/keyframe_M/{Left_Image.png, Right_Image.png, endoscope_calibration.yaml, left_depth_map.tiff}, "
@@ -73,10 +72,10 @@ def load(
         if frames == "keyframes":
             entries.append(_keyframe(name, path))
         elif (path / "data" / "rgb.mp4").is_file():
-            entries += _sequence(name, path, int(every))
+            entries += _sequence(name, path, int(as_number("every", every)))
     if not entries:
         raise WrongFolder(f"{folder} has keyframes but no sequence; looked for {LOOKED_FOR}")
-    return Dataset("SCARED", "scared", entries)
+    return Dataset("SCARED", "scared", entries, forward_only=frames == "sequences")
 
 
 def rectified_depth(points_mm: Array, rectifier: Rectifier) -> NDArray[np.float32]:
@@ -168,15 +167,12 @@ class _Recording:
         self._calibrations = _Tape(path / "data" / "frame_data.tar.gz")
         self._points = _Tape(path / "data" / "scene_points.tar.gz")
         self._last: tuple[bytes, Rectifier] | None = None
-        self._busy = threading.Lock()
 
     def frame(self, number: int) -> Frame:
         """Read a frame."""
-        with self._busy:
-            both = self._image(number)
-            left, right = np.split(both, 2)  # left on top
-            points = decode_image(self._points.read(f"scene_points{number:06d}.tiff"), "scene_points")[: len(left)]
-            rectifier = self._rectifier(self._calibrations.read(f"frame_data{number:06d}.json"), left)
+        left, right = np.split(self._image(number), 2)  # left on top
+        points = decode_image(self._points.read(f"scene_points{number:06d}.tiff"), "scene_points")[: len(left)]
+        rectifier = self._rectifier(self._calibrations.read(f"frame_data{number:06d}.json"), left)
         return _frame(self._group, f"{number:06d}", left, right, points, rectifier)
 
     def _open(self) -> Any:
