@@ -256,6 +256,8 @@ def test_scared_sequences(tmp_path, scene):
         archive.close()
     data = open_dataset(tmp_path, frames="sequences", every=2)
     assert [str(frame) for frame in data.frames()] == ["SCARED D1K1 sequence/000000", "SCARED D1K1 sequence/000002"]
+    assert data.forward_only
+    assert data.thinned(1).forward_only
     last, first = data[1].read(), data[0].read()  # backwards as well
     np.testing.assert_allclose(first.depth_mm[1:-1], scene.depth_mm[1:-1], rtol=1e-5)
     np.testing.assert_allclose(last.depth_mm[1:-1], 1.2 * scene.depth_mm[1:-1], rtol=1e-5)

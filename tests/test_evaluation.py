@@ -139,6 +139,7 @@ def test_ause_by_hand():
 
 def test_ause_needs_a_confidence():
     assert math.isnan(score(comparison([1, 2])).ause)
+    assert math.isnan(score(comparison([1, 2])).reliability_error)
     assert score(comparison([1, 2], probability=[0.9, 0.1])).ause == 0
 
 

@@ -60,9 +60,12 @@ class Comparison:
         sigma = self.sigma_px if self.in_px else self.sigma_mm
         if sigma is not None:
             return np.where(np.isnan(sigma), -np.inf, -sigma)
-        if not len(self.probability) or self.probability.min() == self.probability.max():
-            return None
-        return self.probability
+        return self.probability if self.has_probability else None
+
+    @property
+    def has_probability(self) -> bool:
+        """A method without one reports the same everywhere."""
+        return bool(len(self.probability)) and bool(self.probability.min() < self.probability.max())
 
 
 def compare(result: StereoResult, frame: Frame) -> Comparison:
@@ -180,7 +183,7 @@ def score(found: Comparison) -> Score:
         **figures,
         **uncertainty(found),
         ause=math.nan if confidence is None else ause(found.error, confidence),
-        reliability_error=reliability_error(reliability(found)),
+        reliability_error=reliability_error(reliability(found)) if found.has_probability else math.nan,
     )
 
 

@@ -252,7 +252,7 @@ def _score(
             "score": score,
             "equal": asdict(equal[name]) if name in equal else None,
             "curve": evaluation.error_coverage(each).tolist(),
-            "reliability": evaluation.reliability(each) if each.confidence is not None else None,
+            "reliability": evaluation.reliability(each) if each.has_probability else None,
             "in_px": each.in_px,
             "variance_apart": name in claims,
         }
