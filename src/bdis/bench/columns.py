@@ -28,11 +28,14 @@ class Column:
     better: int
     value: Callable[[Row], float | None]
     form: str = "{:.3f}"
+    mark: Callable[[Row], str] | None = None  # what is added to the figure
 
     def text(self, row: Row) -> str:
         """The figure as it is written in a table."""
         value = self.value(row)
-        return NOTHING if value is None or math.isnan(value) else self.form.format(value)
+        if value is None or math.isnan(value):
+            return NOTHING
+        return self.form.format(value) + (self.mark(row) if self.mark is not None else "")
 
 
 def columns(rows: list[Row]) -> list[Column]:
@@ -66,10 +69,6 @@ def _probability_error(row: Row) -> float | None:
     return None if row.reliability is None else 100 * reliability_error(row.reliability)
 
 
-def _equal(row: Row) -> float:
-    return row.equal_mean
-
-
 COLUMNS = [
     Column("mean mm", "mean absolute depth error", -1, lambda row: row.score.mean_mm),
     Column("median mm", "median absolute depth error", -1, lambda row: row.score.median_mm, "{:.4f}"),
@@ -78,7 +77,8 @@ COLUMNS = [
     Column("coverage %", "their share of the pixels that have a reference", 1,
            _if_scored(lambda row: 100 * row.score.coverage), "{:.1f}"),
     Column("equal cov.", "mean error (mm; px without a rig) with each method cut, by its own confidence, to the "
-           "coverage of the smallest; * has no confidence and is as it was", -1, _equal),
+           "coverage of the smallest; * has no confidence and is as it was", -1, lambda row: row.equal_mean,
+           mark=lambda row: "" if row.has_confidence else "*"),
     Column("RMSE mm", "root of the mean squared depth error", -1, lambda row: row.score.rmse_mm),
     Column("EPE px", "mean absolute disparity error", -1, lambda row: row.score.epe_px, "{:.2f}"),
     Column("bad 0.5 %", "predicted pixels more than 0.5 px off", -1, _percent("bad_05px"), "{:.1f}"),

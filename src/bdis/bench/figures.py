@@ -12,7 +12,10 @@ from ..evaluation import CURVE
 from ..optional import require
 from .summary import Row
 
-COLOURS = ("#0b6fa4", "#d1495b", "#3a7d44", "#e09f3e", "#6a4c93", "#2a9d8f", "#8d5524", "#5c677d", "#c2185b", "#7cb518")
+COLOURS = (
+    "#0b6fa4", "#d1495b", "#3a7d44", "#e09f3e", "#6a4c93", "#2a9d8f", "#8d5524", "#5c677d", "#d63384", "#7cb518",
+    "#14213d", "#00b4d8", "#b5838d", "#606c38", "#ff7b00", "#9d4edd",
+)  # fmt: skip
 _STYLE = {
     "svg.fonttype": "none",  # text stays text, in the page's font
     "font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a9097",
@@ -40,13 +43,12 @@ def error_coverage_plot(rows: list[Row]) -> str | None:
             end = 100 * row.score.coverage, _error(row)
             if row.curve and np.isfinite(row.curve).any():
                 axis.plot(100 * CURVE, row.curve, color=colour_of(place), linewidth=1.8)
-            axis.plot(*end, "o", color=colour_of(place), markersize=6, label=row.method)
+            axis.plot(*end, "o", color=colour_of(place), markersize=6)
         axis.set_xlabel("coverage, % of the pixels with a reference")
         axis.set_ylabel(f"mean error, {_unit(rows)}")
         axis.set_xlim(0, 102)
         axis.set_yscale("log")
         _plain_numbers(axis.yaxis)
-        axis.legend(loc="best", fontsize=8)
 
     return _svg(draw)
 
@@ -61,17 +63,17 @@ def time_error_plot(rows: list[Row]) -> str | None:
         written: list[tuple[float, float]] = []
         for place, row in enumerate(rows):
             if row in timed and row.times is not None:
-                x, y = row.times["median_ms"], _error(row)
-                near = sum(0.5 < x / a < 2 and 0.9 < y / b < 1.1 for a, b in written)  # names that would be in the way
+                x, y = math.log10(row.times["median_ms"]), math.log10(_error(row))
+                near = sum(abs(x - a) < 0.6 and abs(y - b) < 0.05 for a, b in written)  # names that would be in the way
                 written.append((x, y))
-                axis.plot(x, y, "o", color=colour_of(place), markersize=7)
+                axis.plot(10**x, 10**y, "o", color=colour_of(place), markersize=7)
                 axis.annotate(
-                    row.method, (x, y), xytext=(7, 4 + 10 * near), textcoords="offset points",
+                    row.method, (10**x, 10**y), xytext=(7, 4 + 10 * near), textcoords="offset points",
                     fontsize=8, color=colour_of(place),
                 )  # fmt: skip
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.margins(x=0.25, y=0.2)
+        axis.margins(x=0.3, y=0.2)
         _plain_numbers(axis.xaxis)
         _plain_numbers(axis.yaxis)
         axis.set_xlabel("median time per frame, ms, one core")
@@ -93,13 +95,12 @@ def reliability_plot(rows: list[Row]) -> str | None:
                 enough = table["count"] > 0.001 * table["count"].sum()  # a handful of pixels says nothing
                 axis.plot(
                     table["probability"][enough], table["within"][enough], "o-", color=colour_of(place),
-                    markersize=4, linewidth=1.6, label=row.method,
+                    markersize=4, linewidth=1.6,
                 )  # fmt: skip
         axis.set_xlabel("probability the method reports")
         axis.set_ylabel("share within 1 px")
         axis.set_xlim(0, 1.02)
         axis.set_ylim(0, 1.02)
-        axis.legend(loc="best", fontsize=8)
 
     return _svg(draw)
 

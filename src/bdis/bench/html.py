@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -188,7 +187,7 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
     strong = frozenset(
         (line, 1 + place) for place, column in enumerate(shown) for line, top in enumerate(best(column, rows)) if top
     )
-    cells = [[row.method, *(column.text(row) + _mark(column.title, row, rows) for column in shown)] for row in rows]
+    cells = [[row.method, *(column.text(row) for column in shown)] for row in rows]
     tables = "".join(_table(part) for part in _halves(shown, cells, strong))
     plots = [
         ("Error against coverage", "Lines: the surest pixels first. Dots: everything a method predicts.",
@@ -201,6 +200,8 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
         for name, words, svg in plots
         if svg is not None
     )
+    dots = "".join(f"{_dot(place)}{escape(row.method)} &ensp; " for place, row in enumerate(rows))
+    names = f"<p class='methods'>{dots}</p>"
     skipped = rows[0].frames - rows[0].scored
     lead = counted(rows[0].frames, "frame") + (f", {skipped} of them without a score" if skipped else "")
     apart = [row.method for row in rows if row.variance_apart]
@@ -210,7 +211,7 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
     failed = [f"{row.method} failed on {row.failed}" for row in rows if row.failed]
     lead += f"; {', '.join(failed)}" if failed else ""
     views = _sample(Sample(sample), rows) if sample is not None and sample.is_file() else ""
-    return _section(group, f"{tables}<div class='plots'>{figures}</div>{views}", lead + ".")
+    return _section(group, f"{tables}{names if figures else ''}<div class='plots'>{figures}</div>{views}", lead + ".")
 
 
 def _halves(shown: list[Column], cells: list[list[str]], strong: frozenset[tuple[int, int]]) -> list[Table]:
@@ -223,12 +224,6 @@ def _halves(shown: list[Column], cells: list[list[str]], strong: frozenset[tuple
             header = ["method", *(column.title for column in shown[begin:end])]
             out.append(Table("", header, [[line[0], *line[1 + begin : 1 + end]] for line in cells], strong=marks))
     return out
-
-
-def _mark(title: str, row: Row, rows: list[Row]) -> str:
-    """A star at an error that could not be cut to the equal coverage."""
-    has_more = row.score.valid > 1.0001 * min((each.score.valid for each in rows if each.score.valid), default=0)
-    return "*" if title == "equal cov." and has_more and not row.is_cut and math.isfinite(row.equal_mean) else ""
 
 
 def _sample(sample: Sample, rows: list[Row]) -> str:
@@ -262,16 +257,17 @@ def _sample(sample: Sample, rows: list[Row]) -> str:
             cells.append(_picture(words, pictures.coloured(errors[name], 0, top, "inferno")))
         if sample.rig is not None:
             cells.append(_picture("surface", pictures.surface(each, sample.rig, sample.left, like)))
-        lines.append(
-            f"<h4><i style='background:{colour_of(places[name])}'></i>{escape(name)}</h4>"
-            f"<div class='views'>{''.join(cells)}</div>"
-        )
+        lines.append(f"<h4>{_dot(places[name])}{escape(name)}</h4><div class='views'>{''.join(cells)}</div>")
     scale = (
         f"<p class='small scale'>{what} {low:.3g} <span class='{colours}'></span> {high:.3g} {unit}"
         + (f" &emsp; error 0 <span class='inferno'></span> {top:.2g} {unit} and more" if errors else "")
         + " &emsp; grey: unknown</p>"
     )
     return f"<h3>Frame {escape(sample.name)}</h3>{scale}{''.join(lines)}"
+
+
+def _dot(place: int) -> str:
+    return f"<i style='background:{colour_of(place)}'></i>"
 
 
 def _picture(words: str, address: str) -> str:

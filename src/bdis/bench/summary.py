@@ -30,7 +30,7 @@ class Row:
     frames, scored, failed : how many there are, have a score, and on how many the method failed
     predicted : share of all pixels that got a disparity, whether or not there is a reference
     equal_mean, equal_median : error at equal coverage, mm (px without a rig)
-    is_cut : it had more than the equal coverage and was cut to it in some frame
+    has_confidence : it can be cut to a coverage
     curve : mean error over coverage, NaN where not all frames reach
     reliability : as in :func:`bdis.evaluation.reliability`, over all pixels of the group, or None
     times : min, median and 99th percentile in ms, or None
@@ -47,7 +47,7 @@ class Row:
     predicted: float
     equal_mean: float
     equal_median: float
-    is_cut: bool
+    has_confidence: bool
     curve: list[float]
     reliability: dict[str, list[float]] | None
     times: dict[str, float] | None
@@ -90,7 +90,7 @@ def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]
         predicted=float(np.mean(shares)),
         equal_mean=float(np.mean([each["mean"] for each in equal])) if equal else math.nan,
         equal_median=float(np.mean([each["median"] for each in equal])) if equal else math.nan,
-        is_cut=any(each["is_cut"] for each in equal),
+        has_confidence=len(curves) > 0,
         curve=curves.mean(0).tolist() if len(curves) else [],
         reliability=_pooled([each["reliability"] for each in scored if each["reliability"]]),
         times=time_figures(times) if times else None,
