@@ -158,6 +158,9 @@ def test_servct(tmp_path, scene):
     assert np.isnan(frame.depth_mm[:4]).all()  # blue: no reference
     np.testing.assert_array_equal(frame.occluded[4:], scene.occluded[4:])
     assert np.isnan(frame.without_occluded().depth_mm[4:][scene.occluded[4:]]).all()
+    truth = tmp_path / "SERV-CT" / "Experiment_1" / "Ground_truth_CT"
+    write(truth / "DepthL" / "001.png", np.rint(scene.depth_mm).astype(np.uint8))  # 8 bit: not scaled
+    np.testing.assert_allclose(data[0].read().depth_mm[4:], scene.depth_mm[4:], atol=0.5)
     assert [str(f) for f in open_dataset(tmp_path / "SERV-CT", reference="RGB").frames()] == [
         "SERV-CT Experiment 2/009"
     ]

@@ -5,15 +5,15 @@ from typing import Literal
 
 import numpy as np
 
-from ..files import read_depth, read_disparity, read_image
+from ..files import read_image
 from ..rig import Rig
-from .frame import Dataset, Entry, Frame, WrongFolder, in_order, round_up
+from .frame import Array, Dataset, Entry, Frame, WrongFolder, in_order, round_up
 
 LOOKED_FOR = (
     "Experiment_1 and Experiment_2 with Left_rectified/NNN.png, Right_rectified/NNN.png, "
     "Rectified_calibration/NNN.json and Ground_truth_CT/{DepthL,Disparity,OcclusionL}/NNN.png"
 )
-SCALE = 256.0  # steps of the depth files per mm
+SCALE = 256.0  # steps per mm of depth, and per px of disparity, in files of 16 bit
 NEAREST_MM = 30.0  # tissue is never nearer: what matchers may expect
 # Colours of OcclusionL, RGB.
 NO_REFERENCE = (0, 0, 255)
@@ -62,8 +62,7 @@ def _entry(experiment: Path, truth: Path, left: Path) -> Entry:
 
     def read() -> Frame:
         calibration = Rig.load(experiment / "Rectified_calibration" / f"{left.stem}.json")
-        depth = read_depth(truth / "DepthL" / name, scale=SCALE)
-        disparity = read_disparity(truth / "Disparity" / name)
+        depth, disparity = (_read_map(truth / kind / name) for kind in ("DepthL", "Disparity"))
         colours = read_image(truth / "OcclusionL" / name)
         unknown = (colours == NO_REFERENCE).all(2)
         hidden = np.any([(colours == colour).all(2) for colour in NOT_IN_BOTH], 0)
@@ -74,3 +73,12 @@ def _entry(experiment: Path, truth: Path, left: Path) -> Entry:
         )  # fmt: skip
 
     return Entry(group, left.stem, read)
+
+
+def _read_map(path: Path) -> Array:
+    """Depth in mm or disparity in px; files of 8 bit hold whole ones."""
+    steps = read_image(path)
+    if steps.ndim != 2:
+        raise ValueError(f"{path} has {steps.shape[2]} channels; expected one")
+    values = steps / np.float32(SCALE if steps.dtype == np.uint16 else 1)
+    return np.where(steps > 0, values, np.float32(np.nan)).astype(np.float32)
