@@ -1,10 +1,9 @@
 """``bdis bench``: methods side by side on data sets."""
 
-import contextlib
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +63,7 @@ def run_bench(request: Request) -> None:
         title = "The BDIS paper's tables, rerun"
     else:
         plan = Plan(_sources(request), chosen_methods(request.methods), request.occluded, request.rounds, jobs)
-        with _bar() as progress:
+        with terminal.progress_bar() as progress:
             outcome = run(plan, request.out, progress)
         rows, tables, notes = summarise(outcome), frame_tables(outcome), []
         title = "Stereo matching benchmark"
@@ -87,7 +86,7 @@ def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], lis
 
     extra = chosen_methods(request.methods) if request.methods else []
     plan, ablation, notes = paper_plans(path, extra, most=request.frames, rounds=request.rounds, jobs=jobs)
-    with _bar() as progress:
+    with terminal.progress_bar() as progress:
         outcome = run(plan, request.out, progress)
         parts = run(ablation, request.out / "ablation", lambda what, done, of: progress(f"ablation, {what}", done, of))
     rows = summarise(outcome)
@@ -143,35 +142,6 @@ def _option(text: str) -> tuple[str, Any]:
     if not equals:
         raise UsageError(f"--option {text}: expected NAME=VALUE")
     return name, value
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal; elsewhere a line at every tenth."""
-    if not sys.stderr.isatty():
-        said: set[tuple[str, int]] = set()
-
-        def line(what: str, done: int, of: int) -> None:
-            tenth = 10 * done // max(of, 1)
-            if (what, tenth) not in said:
-                said.add((what, tenth))
-                terminal.note(f"{what}: {done} of {of}")
-
-        yield line
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*shown, console=Console(stderr=True)) as progress:
-        tasks: dict[str, Any] = {}
-
-        def update(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = progress.add_task(what, total=of)
-            progress.update(tasks[what], completed=done)
-
-        yield update
 
 
 def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:

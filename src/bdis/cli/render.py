@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from . import terminal
-from .bench import _bar
 from .terminal import UsageError
 
 
@@ -21,7 +20,7 @@ def run_render(scene: str, out: Path, frames: int, size: str, seed: int, assignm
     known = [option.name for option in fields(RenderOptions)]
     if unknown := sorted(set(options) - set(known)):
         raise UsageError(f"--set {', '.join(unknown)}: there are {', '.join(known)}")
-    with _bar() as progress:
+    with terminal.progress_bar() as progress:
         write_rendered(
             out,
             scene,
