@@ -175,7 +175,7 @@ def test_a_line_cut_short_is_done_again(tmp_path):
     again = Journal(path)
     assert math.isnan(again.get("a")["x"])
     assert again.get("b") is None
-    again.keep_only({"a"})
+    again.keep_only("a")
     assert len(lines_of(path)) == 1
 
 
@@ -207,6 +207,7 @@ def test_other_methods_or_other_data_start_anew(tmp_path):
     assert go("here", "sgbm") == [0, 1, 2]
     assert go("here", "sgbm") == []
     assert go("here", "sgbm", "bdis-fast") == [0, 1, 2]
+    assert go("here", "sgbm", "bdis-fast") == []
     assert go("there", "sgbm", "bdis-fast") == [0, 1, 2]
 
 

@@ -29,7 +29,7 @@ class Journal:
 
     Parameters
     ----------
-    path : the file; lines of another run's keys are dropped when :meth:`keep_only` is called
+    path : the file
 
     Examples
     --------
@@ -58,9 +58,9 @@ class Journal:
         """The record, or None."""
         return self._records.get(key)
 
-    def keep_only(self, keys: set[str]) -> None:
-        """Forget everything else, on the disk as well."""
-        self._records = {key: value for key, value in self._records.items() if key in keys}
+    def keep_only(self, beginning: str) -> None:
+        """Forget records whose keys do not begin so, on the disk as well."""
+        self._records = {key: value for key, value in self._records.items() if key.startswith(beginning)}
         lines = [_line(key, value) for key, value in self._records.items()]
         write_whole(self._path, "".join(lines).encode())
 
@@ -73,15 +73,15 @@ class Journal:
             os.fsync(file.fileno())
 
 
-def key_of(*parts: Any) -> str:
-    """A key of everything a record depends on.
+def key_of(code: str, *parts: Any) -> str:
+    """A key of everything a record depends on; it begins with the code's fingerprint.
 
     Examples
     --------
-    >>> key_of("set 30", 1) == key_of("set 30", 1), key_of("set 30", 1) == key_of("set 30", 2)
+    >>> key_of("c", "set 30", 1) == key_of("c", "set 30", 1), key_of("c", "set 30", 1) == key_of("c", "set 30", 2)
     (True, False)
     """
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:24]
+    return f"{code}-{hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]}"
 
 
 def _line(key: str, value: Any) -> str:

@@ -123,7 +123,7 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
     keys = [key_of(code, s.names(plan), plan.occluded, s.identity, e.group, e.name) for s, e in work]
     groups = {entry.group: source for source, entry in work}
     time_keys = {group: key_of(code, names, s.identity, group, plan.rounds) for group, s in groups.items()}
-    journal.keep_only({*keys, *time_keys.values()})
+    journal.keep_only(code)
     sampled = {group: _middle(source.data, group) for group, source in groups.items()}
     outcome = Outcome(names, samples={group: samples / f"{_file_name(group)}.npz" for group in groups})
     matchers = _Matchers(plan.methods)
