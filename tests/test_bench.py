@@ -17,6 +17,7 @@ from bdis.baselines import METHODS, Method
 from bdis.bench.beside import frame_tables
 from bdis.bench.journal import Journal
 from bdis.bench.runner import Outcome, Plan, Source, run, with_variance
+from bdis.bench.samples import Sample
 from bdis.bench.summary import summarise
 from bdis.cli import app, terminal
 from bdis.datasets import Dataset, Entry, Frame, open_dataset
@@ -209,6 +210,16 @@ def test_other_methods_or_other_data_start_anew(tmp_path):
     assert go("here", "sgbm", "bdis-fast") == [0, 1, 2]
     assert go("here", "sgbm", "bdis-fast") == []
     assert go("there", "sgbm", "bdis-fast") == [0, 1, 2]
+
+
+def test_each_run_has_its_own_sample(tmp_path):
+    """A report after a run with other methods in the same folder shows its own pictures."""
+    shown = []
+    for names in (["sgbm"], ["bdis-fast"], ["sgbm"]):
+        plan = Plan([Source("here", made_up(small_frame))], [METHODS[name] for name in names], rounds=0)
+        (path,) = run(plan, tmp_path).samples.values()
+        shown.append(list(Sample(path).maps))
+    assert shown == [["sgbm"], ["bdis-fast"], ["sgbm"]]
 
 
 def test_in_parallel_or_not_the_same(tmp_path):

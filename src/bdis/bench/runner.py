@@ -124,14 +124,15 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
     groups = {entry.group: source for source, entry in work}
     time_keys = {group: key_of(code, names, s.identity, group, plan.rounds) for group, s in groups.items()}
     journal.keep_only(code)
-    sampled = {group: _middle(source.data, group) for group, source in groups.items()}
-    outcome = Outcome(names, samples={group: samples / f"{_file_name(group)}.npz" for group in groups})
+    sampled = {group: _middle(group, [entry for _, entry in work]) for group in groups}  # places in the work
+    files = {group: samples / f"{_file_name(group)}-{keys[place][-8:]}.npz" for group, place in sampled.items()}
+    outcome = Outcome(names, samples=files)
     matchers = _Matchers(plan.methods)
 
     def measure(place: int) -> dict[str, Any]:
         source, entry = work[place]
         record: dict[str, Any] | None = journal.get(keys[place])
-        sample = outcome.samples[entry.group] if sampled[entry.group] == entry.name else None
+        sample = files[entry.group] if sampled[entry.group] == place else None
         if record is None or (sample is not None and not sample.is_file()):
             record = _measure(entry, source, plan, matchers, sample)
             with writing:
@@ -320,9 +321,10 @@ def _single_threaded_opencv() -> Iterator[None]:
         cv2.setNumThreads(before)
 
 
-def _middle(data: Dataset, group: str) -> str:
-    names = [entry.name for entry in data if entry.group == group]
-    return names[len(names) // 2]
+def _middle(group: str, entries: list[Entry]) -> int:
+    """The place of the frame in the middle of a group."""
+    places = [place for place, entry in enumerate(entries) if entry.group == group]
+    return places[len(places) // 2]
 
 
 def _file_name(group: str) -> str:
