@@ -3,7 +3,6 @@
 import gc
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -16,9 +15,11 @@ import cv2
 import numpy as np
 
 import bdis
+from bdis.bench.machine import machine
 
 from .data import Frame, mean_score, score
 
+__all__ = ["accuracy", "ablation", "machine", "memory", "sizes", "start", "steady"]
 PRESETS = ("paper", "fast", "balanced")
 ABLATIONS = {
     "paper": ("paper", {}),
@@ -36,31 +37,6 @@ ABLATIONS = {
     "paper-2021": ("paper-2021", {}),
     "dis": ("dis", {}),
 }
-
-
-def machine() -> dict:
-    """What it ran on."""
-    cpu = platform.processor() or platform.machine()
-    info = "/proc/cpuinfo"
-    if os.path.exists(info):
-        with open(info) as lines:
-            cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), cpu)
-    import llvmlite.binding
-    import numba
-
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    return {
-        "cpu": cpu,
-        "llvm cpu": os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "opencv": cv2.__version__,
-        "bdis": bdis.__version__,
-        "commit": git.stdout.strip() or "unknown",
-    }
 
 
 def sgbm() -> cv2.StereoSGBM:
@@ -179,11 +155,15 @@ def ablation(sets: dict[str, list[Frame]]) -> dict:
 def _scores(sets: dict[str, list[Frame]], methods: dict[str, Callable[[Frame], np.ndarray]]) -> dict:
     return {
         name: {
-            set_name: asdict(mean_score([score(method(frame), frame) for frame in frames]))
+            set_name: _known(asdict(mean_score([score(method(frame), frame) for frame in frames])))
             for set_name, frames in sets.items()
         }
         for name, method in methods.items()
     }
+
+
+def _known(figures: dict) -> dict:
+    return {name: value for name, value in figures.items() if np.isfinite(value)}
 
 
 _FIRST_MATCH = """

@@ -47,9 +47,21 @@ def read_image(path: Place) -> Array:
     ...     read_image(f"{folder}/left.png")[0, 0].tolist()
     [200, 90, 80]
     """
-    image = _decode(Path(path).read_bytes(), path)
+    return decode_image(Path(path).read_bytes(), path)
+
+
+def decode_image(content: bytes, name: Place) -> Array:
+    """The same from the content of a file that is in memory, called ``name`` in errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> decode_image(_encode(np.full((2, 3), 7, np.uint8), ".png"), "seven").tolist()
+    [[7, 7, 7], [7, 7, 7]]
+    """
+    image = _decode(content, name)
     if image.dtype not in (np.uint8, np.uint16, np.float32):
-        raise ValueError(f"{path} has pixels of type {image.dtype}; expected 8 or 16 bit, or float32")
+        raise ValueError(f"{name} has pixels of type {image.dtype}; expected 8 or 16 bit, or float32")
     if image.ndim == 3:
         image = np.ascontiguousarray(image[..., 2::-1])  # BGR or BGRA to RGB
     return image

@@ -222,6 +222,7 @@ class Rectifier:
     Attributes
     ----------
     rig : Rig of the rectified images
+    left_rotation : float64 (3, 3), R1: turns points of the raw left camera into the rectified one's frame
     left_seen, right_seen : bool (height, width), where the camera saw something
 
     Examples
@@ -241,6 +242,7 @@ class Rectifier:
         self.cameras = cameras
         rotations, projections = _parallel(self._cv2, cameras, alpha)
         self.rig = _rig(projections[0], projections[1], cameras.size)
+        self.left_rotation = rotations[0]
         matrices = (cameras.left_matrix, cameras.right_matrix)
         distortions = (cameras.left_distortion, cameras.right_distortion)
         sides = list(zip(matrices, distortions, rotations, projections))

@@ -24,7 +24,7 @@ app.add_typer(calib_app, name="calib")
 def run(arguments: list[str]) -> int:
     """Run a command line; returns its exit code: 0 done, 1 bad data, 2 bad usage."""
     # Known from the start, so that even a command line that cannot be parsed is answered in the right way.
-    terminal.mode.json, terminal.mode.debug = "--json" in arguments, "--debug" in arguments
+    terminal.mode = terminal.Mode("--json" in arguments, "--debug" in arguments)
     try:
         code = app(arguments or ["--help"], prog_name="bdis", standalone_mode=False)
         if code == 130:  # how newer versions of typer report an interruption
@@ -34,7 +34,7 @@ def run(arguments: list[str]) -> int:
         where = error.ctx.command_path if error.ctx is not None else "bdis"
         return _fail(f"{error.format_message()} ({where} --help)", 2)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted; nothing was written", 130)
+        return _fail(terminal.mode.interrupted, 130)
     except OSError as error:
         name = f"{error.filename}: " if error.filename is not None else ""
         return _fail(f"{name}{error.strerror or error}", 1)
@@ -164,6 +164,89 @@ def match(
 
     camera = Camera(calib, calib_right, unit, calib_scale, rectify, focal, baseline, cx, cy)
     run_match(Pair(left, right, layout, mask, mask_right), camera, preset, set_ or [], format_, max_depth, out)
+
+
+@app.command(short_help="Methods side by side on data sets: tables and a report.")
+def bench(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DATASET...", help="Folders, KIND:FOLDER, or render:SCENE,frames=4,smoke=0.3"),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Joined by commas; see --list.  [default: all that can run here]"),
+    ] = None,
+    out: Out = Path("bdis-bench"),
+    list_: Annotated[bool, typer.Option("--list", help="List the methods and what they need.")] = False,
+    paper: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Rerun the paper's tables on the authors' set in PATH.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="authors, serv-ct, scared, hamlyn, middlebury, kitti, rendered or folder, if not recognised."
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Of the data set: decoding=published, baseline_mm=5.3, sets=30+31 ..."),
+    ] = None,
+    frames: Annotated[
+        int | None, typer.Option(metavar="N", help="At most so many of each group, evenly spread.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(metavar="N", help="Times each timed frame is matched; 0 = no times.")] = 5,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Frames at a time, but not while timing.  [default: all processors]")
+    ] = None,
+    occluded: Annotated[
+        bool, typer.Option("--occluded", help="Also score pixels that the right camera does not see.")
+    ] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compare methods on data sets: a table, summary.csv, frames.csv, results.json and report.html.
+
+    \b
+    bdis bench --list
+    bdis bench render:colon render:instruments --methods bdis,sgbm -o colon
+    bdis bench /data/SERV-CT --methods bdis,bdis-paper,elas -o serv-ct
+    bdis bench hamlyn:/data/rectified01 --option baseline_mm=5.3 --frames 50
+    bdis bench --paper /data/bdis-v2 -o paper
+
+    An interrupted run goes on where it stopped when the same command is given again.
+    """
+    from .bench import Request, run_bench, run_list
+
+    if list_:
+        return run_list()
+    run_bench(Request(datasets or [], methods or [], out, kind, option or [], frames, rounds, jobs, occluded, paper))
+
+
+@app.command(short_help="Scenes with exact depth, into a folder.")
+def render(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help="tissue, colon, instruments, plane or sphere.")],
+    out: Out = Path("bdis-rendered"),
+    frames: Annotated[int, typer.Option(metavar="N", help="How many, along the path of the cameras.")] = 1,
+    size: Annotated[str, typer.Option(metavar="WxH")] = "640x480",
+    seed: Annotated[int, typer.Option(help="Another shape and another paint.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Option of the scene; may be repeated.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Render stereo pairs with exact depth, disparity and occlusion; bdis bench reads the folder.
+
+    \b
+    bdis render colon -o colon --frames 20
+    bdis render instruments -o smoke --set smoke=0.4 --set lighting=headlight --size 1280x1024
+
+    Written: scene.json, rig.toml, left/ and right/ (8-bit PNG), depth/ (float32 TIFF, mm), disparity/ (float32
+    TIFF, px), occluded/ (PNG, 255 where the right camera does not see the point).
+    """
+    from .render import run_render
+
+    run_render(scene, out, frames, size, seed, set_ or [])
 
 
 @app.command(short_help="Make a raw pair parallel.")

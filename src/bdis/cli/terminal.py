@@ -19,6 +19,7 @@ class Mode:
 
     json: bool = False
     debug: bool = False
+    interrupted: str = "interrupted; nothing was written"  # what to say then
 
 
 mode = Mode()
@@ -60,6 +61,35 @@ def working(text: str, if_slow: str | None = None) -> Iterator[None]:
             timer.start()
             stack.callback(timer.cancel)
         yield
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal; elsewhere a line at every tenth."""
+    if not sys.stderr.isatty():
+        said: set[tuple[str, int]] = set()
+
+        def line(what: str, done: int, of: int) -> None:
+            tenth = 10 * done // max(of, 1)
+            if (what, tenth) not in said:
+                said.add((what, tenth))
+                note(f"{what}: {done} of {of}")
+
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*shown, console=Console(stderr=True)) as progress:
+        tasks: dict[str, Any] = {}
+
+        def update(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what, total=of)
+            progress.update(tasks[what], completed=done)
+
+        yield update
 
 
 def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = None) -> None:

@@ -1,0 +1,171 @@
+"""``bdis bench``: methods side by side on data sets."""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import terminal
+from .terminal import UsageError
+
+NARROW = ("mean mm", "median mm", "valid k-px", "bad 1 %", "1.96 sigma %", "median ms")
+SHOWN = (*NARROW, "coverage %", "equal cov.", "EPE px")
+WIDE = 120  # characters a terminal needs for all that is SHOWN
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    datasets: list[str]
+    methods: list[str]
+    out: Path
+    kind: str | None
+    options: list[str]
+    frames: int | None
+    rounds: int
+    jobs: int | None
+    occluded: bool
+    paper: Path | None
+
+
+def run_list() -> None:
+    """The methods there are, and what those that cannot run here need."""
+    from ..baselines import METHODS
+
+    rows = [
+        (name, method.summary, "" if method.needs is None else f"needs: {method.needs}")
+        for name, method in METHODS.items()
+    ]
+    terminal.table(rows, ("method", "what it is", ""))
+    terminal.give({name: {"summary": method.summary, "needs": method.needs} for name, method in METHODS.items()})
+
+
+def run_bench(request: Request) -> None:
+    """Run, write tables and report, and print what matters."""
+    from ..bench.beside import frame_tables
+    from ..bench.html import write_report
+    from ..bench.runner import Plan, default_jobs, run
+    from ..bench.summary import summarise, write_tables
+
+    if bool(request.datasets) == (request.paper is not None):
+        raise UsageError("give data sets (folders, or render:SCENE), or --paper PATH")
+    if request.rounds < 0 or (request.jobs is not None and request.jobs < 1):
+        raise UsageError("--rounds must not be negative, and --jobs at least 1")
+    jobs = request.jobs or default_jobs()
+    command = shlex.join(["bdis", *sys.argv[1:]])
+    terminal.mode.interrupted = f"interrupted; the same command goes on from there (what is done is in {request.out})"
+    if request.paper is not None:
+        outcome, rows, tables, notes = _paper(request, request.paper, jobs)
+        title = "The BDIS paper's tables, rerun"
+    else:
+        plan = Plan(_sources(request), chosen_methods(request.methods), request.occluded, request.rounds, jobs)
+        with terminal.progress_bar() as progress:
+            outcome = run(plan, request.out, progress)
+        rows, tables, notes = summarise(outcome), frame_tables(outcome), []
+        title = "Stereo matching benchmark"
+    with terminal.working("writing the report"):
+        write_tables(request.out, outcome, rows, command)
+        write_report(
+            request.out / "report.html", rows, outcome.samples, command, title=title, tables=tables, notes=notes
+        )
+    _print(rows, tables, notes)
+    names = "report.html, summary.csv, frames.csv, results.json"
+    terminal.say(f"\nwritten to {request.out}: {names}")
+    terminal.give({"folder": request.out, "summary": [_as_dict(row) for row in rows], "notes": notes})
+
+
+def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], list[Any], list[str]]:
+    """The paper's comparison and its ablation; outcome, rows, tables and notes."""
+    from ..bench.paper import paper_plans, paper_tables
+    from ..bench.runner import run
+    from ..bench.summary import summarise
+
+    extra = chosen_methods(request.methods) if request.methods else []
+    plan, ablation, notes = paper_plans(path, extra, most=request.frames, rounds=request.rounds, jobs=jobs)
+    with terminal.progress_bar() as progress:
+        outcome = run(plan, request.out, progress)
+        parts = run(ablation, request.out / "ablation", lambda what, done, of: progress(f"ablation, {what}", done, of))
+    rows = summarise(outcome)
+    return outcome, rows, paper_tables(outcome, rows, summarise(parts)), notes
+
+
+def chosen_methods(names: Sequence[str]) -> list[Any]:
+    """The methods asked for; by default all that can run here."""
+    from ..baselines import METHODS, method
+
+    wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
+    if not wanted:
+        return [each for each in METHODS.values() if each.needs is None]
+    try:
+        found = [method(name) for name in dict.fromkeys(wanted)]
+    except ValueError as error:
+        raise UsageError(f"{error} (bdis bench --list)") from error
+    for each in found:
+        if each.needs is not None:
+            raise UsageError(f"method {each.name} cannot run here yet; it needs: {each.needs}")
+    return found
+
+
+def _sources(request: Request) -> list[Any]:
+    from ..bench.runner import Source
+    from ..datasets import KINDS, known_options, open_dataset
+
+    options = dict(_option(text) for text in request.options)
+    sources, used = [], set()
+    for where in request.datasets:
+        head, colon, tail = where.partition(":")
+        kind, place = (head, tail) if colon and head in KINDS else (request.kind, where)
+        if place.startswith("render:"):
+            sources.append(Source(place, open_dataset(place).thinned(request.frames)))
+            continue
+        here = dict(options)
+        if len(request.datasets) > 1:  # an option is for the data sets that know it
+            found = kind or open_dataset(place).kind
+            here = {name: value for name, value in options.items() if name in known_options(found)}
+        used |= set(here)
+        data = open_dataset(place, kind, **here).thinned(request.frames)
+        sources.append(Source(f"{Path(place).resolve()} {data.kind} {sorted(here.items())}", data))
+    if unused := sorted(set(options) - used):
+        raise UsageError(f"--option {', '.join(unused)}: none of these data sets has it")
+    groups = [group for source in sources for group in source.data.groups]
+    if twice := sorted({group for group in groups if groups.count(group) > 1}):
+        raise UsageError(f"{', '.join(twice)} would be there twice; run them into folders of their own")
+    return sources
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise UsageError(f"--option {text}: expected NAME=VALUE")
+    return name, value
+
+
+def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
+    from ..bench.columns import columns
+    from ..bench.summary import counted
+
+    for table in tables:
+        terminal.say(f"\n{table.title}")
+        terminal.table([tuple(row) for row in table.rows], tuple(table.one_line_header()))
+        for note in table.notes:
+            terminal.say(f"  {note}")
+    for group in dict.fromkeys(row.group for row in rows):
+        members = [row for row in rows if row.group == group]
+        is_wide = not sys.stdout.isatty() or shutil.get_terminal_size().columns >= WIDE
+        wanted = (SHOWN if is_wide else NARROW) if members[0].scored else ("predicted %", "median ms")
+        shown = [column for column in columns(members) if column.title in wanted]
+        terminal.say(f"\n{group}, {counted(members[0].frames, 'frame')}")
+        lines = [(row.method, *(column.text(row) for column in shown)) for row in members]
+        terminal.table(lines, ("method", *(column.title for column in shown)))
+    for note in notes:
+        terminal.warn(note)
+
+
+def _as_dict(row: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {name: value for name, value in asdict(row).items() if name not in ("curve", "reliability")}
