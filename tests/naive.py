@@ -1,6 +1,7 @@
 """The oracle: BDIS in slow, plain NumPy, to be read beside the paper.
 
-Nothing here is shared with the kernels but the settings and the weights of the error model.  Images are float64 arrays (height, width); unknown is NaN.
+Nothing here is shared with the kernels but the settings and the weights of the error model.  Images are float64 arrays
+(height, width); unknown is NaN.
 """
 
 from dataclasses import dataclass, replace
@@ -277,8 +278,8 @@ def upsample(disparity, probability, height, width):
 
 
 def coarsest_level(height, width, settings):
-    """Coarsest level with room for a patch and 12 px on its short side (20 px where all disparities are tried), no coarser
-    than asked for.
+    """Coarsest level with room for a patch and 12 px on its short side (20 px where all disparities are tried), and no
+    coarser than asked for.
     """
     tries_all = settings.start == "global"
     least, side = (

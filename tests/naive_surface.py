@@ -53,7 +53,7 @@ def global_start(left, right, seen_left, seen_right, largest, count, noise):
     costs = window_costs(left, right, seen_left, seen_right, disparities, noise)
     totals = pass_messages(costs)
     out = np.full(left.shape, np.nan)
-    height, width = left.shape
+    width = left.shape[1]
     from_right = np.full(left.shape, -1)
     for y, x in np.ndindex(left.shape):
         found = [(totals[y, x + d, k], k) for k, d in enumerate(disparities) if 0 <= x + d < width]

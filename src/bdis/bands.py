@@ -3,11 +3,28 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import NamedTuple
 
 import numpy as np
 
 from .images import Image
 from .kernels.barrier import ABANDONED
+
+
+class Band(NamedTuple):
+    """One of the threads of a match, as kernels know it."""
+
+    barrier: Image  # where they meet
+    number: int
+    bands: int  # how many there are
+
+    def rows(self, count: int) -> tuple[int, int]:
+        """First and last + 1 of ``count`` rows that belong to this band."""
+        return count * self.number // self.bands, count * (self.number + 1) // self.bands
+
+    def meeting(self, rows: int) -> tuple[Image, int, int, int]:
+        """The last arguments of a kernel that works on its share of ``rows`` rows and then meets the others."""
+        return self.barrier, self.bands, *self.rows(rows)
 
 
 class Bands:
@@ -23,16 +40,16 @@ class Bands:
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
 
-    def run(self, work: Callable[[int], bool]) -> bool:
+    def run(self, work: Callable[[Band], bool]) -> bool:
         """Call ``work(band)`` for every band; True if any call returned True."""
         if self.count == 1:
-            return work(0)
+            return work(Band(self.barrier, 0, 1))
         self.barrier.fill(0)
         others: list[Future[bool]] = []
         try:
             pool = self._threads()
-            for band in range(1, self.count):
-                others.append(pool.submit(self._guarded, work, band))
+            for number in range(1, self.count):
+                others.append(pool.submit(self._guarded, work, number))
             flags = [self._guarded(work, 0)]
         except BaseException:
             self.barrier[ABANDONED] = 1  # those that wait for the missing bands may go
@@ -41,14 +58,10 @@ class Bands:
             wait(others)
         return any(flags + [other.result() for other in others])
 
-    def rows(self, band: int, count: int) -> tuple[int, int]:
-        """First and last + 1 of the rows that belong to ``band``."""
-        return count * band // self.count, count * (band + 1) // self.count
-
-    def _guarded(self, work: Callable[[int], bool], band: int) -> bool:
+    def _guarded(self, work: Callable[[Band], bool], number: int) -> bool:
         """If one band fails the others must not wait for it."""
         try:
-            return work(band)
+            return work(Band(self.barrier, number, self.count))
         except BaseException:
             self.barrier[ABANDONED] = 1
             raise

@@ -6,17 +6,17 @@ The variance of a pixel of the surface, in px^2 of the finest level, is
 
 with ``spread`` the mean squared distance of the disparities around from the surface, ``density`` the share of them that
 is there and agrees (0 to 1), and ``slope`` the surface's.  Each term is a way of being wrong: noise, steep walls that a
-patch cannot follow, and guessing across a hole.  Where the disparity is not the surface's (``smoothing=0``), its squared
-distance from the surface is one more, ``REST``.
+patch cannot follow, and guessing across a hole.
 
-The weights were fitted to 17 rendered scenes (`tests/test_certainty.py` has other ones) so that 95 % of the pixels of an
-average scene lie within 1.96 sigma; nothing was fitted to images of cameras or to the authors' virtual colon.  The
+The weights were fitted to 17 rendered scenes (`tests/test_certainty.py` has other ones) so that 95 % of the pixels of
+an average scene lie within 1.96 sigma; nothing was fitted to images of cameras or to the authors' virtual colon.  The
 probability that a disparity is off by less than 1 px of the image is then, on all of them, close to
 
     1 / (1 + ODDS_PER_PX2 * variance in px^2 of the image)
 
 Where no surface is wanted (``smoothing=0``) it is fitted only to measure: on the level above, which takes a quarter of
-the time, and once, without re-weighting outliers.  That has weights of its own.
+the time, and once, without re-weighting outliers.  That has weights of its own, and one more term: the squared distance
+of the disparity itself from the surface, ``REST``.
 """
 
 import numpy as np

@@ -151,7 +151,8 @@ def _check_types(settings: Settings) -> None:
 
 
 _PLAIN: dict[str, Any] = {
-    "start": "zero", "smoothing": 0.0, "sharpening": 0, "slanted": False, "level_weights": "1/n", "min_probability": 0.05,
+    "start": "zero", "smoothing": 0.0, "sharpening": 0, "slanted": False, "level_weights": "1/n",
+    "min_probability": 0.05,
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
     **_PLAIN, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,

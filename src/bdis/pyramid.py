@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from . import kernels
-from .bands import Bands
+from .bands import Band
 from .config import Settings
 from .images import Image, Plain, PlainReader, check_mask
 from .kernels.layout import PAD
@@ -27,11 +27,11 @@ class PyramidBuilder:
         """The pair as the kernels want it, checked."""
         return [self._reader.read(image, name) for image, name in zip(images, _SIDES)]
 
-    def halve(self, plain: list[Plain], work: Workspace, bands: Bands, band: int) -> bool:
+    def halve(self, plain: list[Plain], work: Workspace, band: Band) -> bool:
         """Fill one band of level 1 of both images, in integers; True if a pixel there is black."""
         is_black = False
         for image, levels in zip(plain, work.images):
-            begin, end = bands.rows(band, len(levels[0]))
+            begin, end = band.rows(len(levels[0]))
             if image.channels:
                 shift = 6 if self._scale == 16 else 7
                 is_black |= _HALVE[image.channels](image.pixels, shift, levels[0], begin, end)

@@ -123,7 +123,8 @@ class Workspace:
     slanted : the finest level once more, with the right image along the surface; or None
     start, surface : what these steps need, or None
     images : left and right; each a list of int16 levels from 1 to the coarsest
-    finest, enlarged : disparity and probability with their width: of the finest level, and on the way to the image
+    enlarged : two maps with their width, on the way from the finest level to the image
+    remembers : can a frame start from the one before?
     seen, seen_levels : left and right; uint8 masks of the image, and of the levels from 1 on
     table, numbers : the arrays and settings of all levels as `kernels.solve` takes them
     images_table : the images of all levels, likewise
@@ -160,9 +161,7 @@ class Workspace:
             for n in range(coarsest, finest - 1, -1)
         ]
         self.start = _start_plan(self.levels[0], weights[coarsest], settings, arena) if tries_all else None
-        self.surface = (
-            _surface_plan(measured, sizes, settings, arena) if needs_surface(settings) else None
-        )
+        self.surface = _surface_plan(measured, sizes, settings, arena) if needs_surface(settings) else None
         self.slanted = (
             _slanted_plan(self.levels[-1], self.surface, settings)
             if self.surface and settings.slanted and settings.smoothing > 0
@@ -176,7 +175,7 @@ class Workspace:
         self.run_rows = arena.zeros((finest_height, 2), np.int32)
         # Half of it at level 1, a quarter at level 2: enlarging doubles what it is given.
         self.variance = arena.zeros(self.levels[-1].arrays.disparity.shape, np.float32)
-        self.finest = (self.levels[-1].arrays.disparity, self.levels[-1].arrays.probability), finest_width
+        self.remembers = self.slanted is not None and len(self.levels) > 1 and not settings.dense
         self.enlarged = [
             ((arena.zeros((h, plain_stride(w)), np.float32), arena.zeros((h, plain_stride(w)), np.float32)), w)
             for h, w in reversed(sizes[: finest - 1])

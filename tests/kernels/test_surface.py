@@ -32,7 +32,7 @@ def finest(work):
     images = [array[:, PAD : PAD + width].astype(float) for array in (level.arrays.left, level.arrays.right)]
     rng = np.random.default_rng(width)
     found = np.full_like(level.arrays.disparity, np.nan)
-    y, x = np.mgrid[:height, :width]
+    x = np.arange(width)
     found[:, :width] = 4 + 0.02 * x + np.where(x > width // 2, 5, 0) + rng.normal(0, 0.2, (height, width))
     found[:, :width][rng.random((height, width)) < 0.05] += 6
     found[:, :width][rng.random((height, width)) < 0.4] = np.nan

@@ -62,7 +62,7 @@ def run_match(
     _report(figures, remarks, out, written, rig is not None)
 
 
-def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, Array]) -> tuple[StereoResult, float]:
+def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, Any]) -> tuple[StereoResult, float]:
     """The result, and the milliseconds of a match once everything is loaded."""
     from ..matcher import StereoMatcher
 

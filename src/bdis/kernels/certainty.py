@@ -10,7 +10,20 @@ from numba import boolean, float32, float64, int32, int64, uint64, void
 from .barrier import meet
 from .cache import inner, kernel
 from .layout import ADDRESSES, BYTES, FLOATS, PAD, SURFACE
-from .simd import LANES, absolute, gather_pairs, lane_numbers, larger, load, select, slide, smaller, splat, store, to_float
+from .simd import (
+    LANES,
+    absolute,
+    gather_pairs,
+    lane_numbers,
+    larger,
+    load,
+    select,
+    slide,
+    smaller,
+    splat,
+    store,
+    to_float,
+)
 from .surface import TINY
 
 # Columns of `model`, in px of the level: weights of the variance's terms, the largest (1 - density) / density that
@@ -74,7 +87,7 @@ def judge(
                 variance = variance + apart * (raw - disparity) * (raw - disparity)
                 disparity = raw
             if dense:
-                # NaN (keep_found: not matched) is left to the surfaces; a NaN wide surface says nothing is known at all.
+                # What was not found is left to the surfaces; where even the wide one is NaN nothing is known at all.
                 disparity = select(disparity == disparity, disparity, load(surface.disparity, y, x))
                 disparity = (disparity * density + load(wide, y, x) * faint) / (density + faint)
                 variance = select(variance == variance, variance, floor + lonely * hole * hole)

@@ -142,7 +142,7 @@ def prepare(images, table, is_black, has_hidden, barrier, band, bands):
 
 @kernel(void(ADDRESSES, NUMBERS, int64, int64, boolean, FLOATS, SCRATCH, INTS, INTS, ADDRESSES, int64, int64))
 def solve(table, numbers, first, last, has_hidden, weights, scratch, runs, run_rows, barrier, band, bands):
-    """Search, fuse and filter the levels ``first`` to ``last - 1``; each starts from the fused result of the one before."""
+    """Search, fuse and filter the levels ``first`` to ``last - 1``; each starts from the result of the one before."""
     for k in range(first, last):
         level, parent, settings = level_at(table, k), level_at(table, max(k - 1, 0)), settings_at(numbers, k)
         begin, end = share(level.rows.shape[1], band, bands)

@@ -4,7 +4,19 @@ from numba import float32, int32, uint64
 
 from .cache import inner
 from .layout import BEND, SHIFTS, SSD
-from .simd import as_float_bits, floor, gather, gather_pairs, lane_numbers, larger, select, smaller, splat, to_float, to_int
+from .simd import (
+    as_float_bits,
+    floor,
+    gather,
+    gather_pairs,
+    lane_numbers,
+    larger,
+    select,
+    smaller,
+    splat,
+    to_float,
+    to_int,
+)
 
 _LOG2_E = float32(1.4426950408889634)
 # exp2 on [0, 1): the polynomial of degree 5 with the smallest relative error (8e-8) that is exact at 0
@@ -78,7 +90,10 @@ def window_variance(ssd, settings):
     a = height * height
     b_left, b_right = height - fall + left_of(centre, left, scale), height - fall + left_of(centre, right, scale)
     four = fall * splat(float32(4))
-    c_left, c_right = height - four + left_of(centre, far_left, scale), height - four + left_of(centre, far_right, scale)
+    c_left, c_right = (
+        height - four + left_of(centre, far_left, scale),
+        height - four + left_of(centre, far_right, scale),
+    )
     miss = (a + b_left * b_left + b_right * b_right + c_left * c_left + c_right * c_right) * splat(float32(0.2))
     variance = step / larger(fall + fall, tiny)
     good = (fall > tiny) & (miss <= splat(float32(0.1))) & (variance < largest)

@@ -10,7 +10,7 @@ from .simd import LANES, absolute, gather, lane_numbers, load, select, smaller, 
 
 TRUST = 0.5  # how far the surface goes toward that of the frame before
 NEAR = 0.2  # px of the level: from this far away it goes a quarter as far
-AGREE = 1.0  # px of the coarser level between this frame and the one before
+AGREE = 0.5  # px of the coarser level between this frame and the one before
 
 
 @kernel(float64(FLOATS, FLOATS, int64))

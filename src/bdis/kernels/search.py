@@ -386,8 +386,9 @@ def search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, coun
 def search_rows(level, parent, has_hidden, settings, weights, scratch, begin, end):
     """Disparity and probability of the patches in rows ``begin`` to ``end - 1``: Eq. 1, 4-6, 11-12.
 
-    Reads the fused result of the coarser level ``parent`` unless ``settings.starts_at_zero``; writes ``level.patch_disparity`` and
-    ``level.patch_probability`` (0 = rejected), and spreads each row of patches for the fusion while it is in cache.
+    Reads the fused result of the coarser level ``parent`` unless ``settings.starts_at_zero``; writes
+    ``level.patch_disparity`` and ``level.patch_probability`` (0 = rejected), and spreads each row of patches for the
+    fusion while it is in cache.
     """
     zero = splat(float32(0))
     for i in range(begin, end):
@@ -399,9 +400,7 @@ def search_rows(level, parent, has_hidden, settings, weights, scratch, begin, en
             if has_hidden:
                 hidden_sums(level, level.rows[0, i], settings.patch_size, scratch.sums)
         for offset in range(0, count, LANES):
-            disparity, probability = search_sixteen(
-                level, i, parent, has_hidden, settings, scratch, offset, count
-            )
+            disparity, probability = search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, count)
             store(scratch.real, uint64(DISPARITY), uint64(0), disparity)
             store(scratch.real, uint64(PROBABILITY), uint64(0), probability)
             for k in range(min(LANES, count - offset)):

@@ -14,7 +14,19 @@ from numba import boolean, float32, float64, int32, int64, uint64, void
 from .barrier import meet
 from .cache import inner, kernel
 from .layout import ADDRESSES, BYTES, FLOATS, PAD, SHORTS
-from .simd import LANES, lane_numbers, larger, load, mask_bits, select, smaller, splat, square_root, store, trailing_zeros
+from .simd import (
+    LANES,
+    lane_numbers,
+    larger,
+    load,
+    mask_bits,
+    select,
+    smaller,
+    splat,
+    square_root,
+    store,
+    trailing_zeros,
+)
 from .tiles import smallest_lane
 
 RADIUS = 2  # px, windows are 5x5
@@ -232,7 +244,8 @@ def global_start(
     """Disparity of a coarse level among ``largest``, ``largest - 1`` ..., ``count`` of them.
 
     ``noise``: variance of the grey values as stored; flatter windows do not correlate.  Writes ``out_disparity`` (NaN =
-    unknown, also where the right image would match elsewhere) and ``out_probability`` (``probability`` where known).  Band 0 does it, the others wait.
+    unknown, also where the right image would match elsewhere) and ``out_probability`` (``probability`` where known).
+    Band 0 does it, the others wait.
     """
     if band > 0:
         meet(barrier, bands)

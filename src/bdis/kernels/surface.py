@@ -40,7 +40,7 @@ def rows_of(count, band, bands):
 
 @inner
 def weaken(step, sharpness):
-    """What a step of the image leaves of a bond: (1 - t / 8)^8 with t = |step| * sharpness, close to e^-t and cheaper."""
+    """What a step leaves of a bond: (1 - t / 8)^8 with t = |step| * sharpness, close to e^-t and cheaper."""
     rest = splat(float32(1)) - absolute(step) * sharpness * splat(float32(0.125))
     rest = larger(rest, splat(float32(WEAKEST)))
     rest = rest * rest
@@ -311,9 +311,9 @@ def smooth(found, onto_surface, surface, line, width, rounds, tolerance, is_last
     """Robust surface through the disparities ``found`` (h, plain stride; NaN = unknown), ``rounds`` times re-weighted.
 
     ``onto_surface``: the disparities are what is still missing on the present surface.  ``tolerance``: px of the level,
-    a disparity this far from the surface keeps a quarter of its weight.  Needs `bind`.  Writes ``surface.disparity`` and
-    ``density`` (share of weight around a pixel, 0 to 1); if ``is_last`` also ``spread`` (px^2).  False if another band
-    failed.
+    a disparity this far from the surface keeps a quarter of its weight.  Needs `bind`.  Writes ``surface.disparity``
+    and ``density`` (share of weight around a pixel, 0 to 1); if ``is_last`` also ``spread`` (px^2).  False if another
+    band failed.
     """
     height, place = found.shape[0], (barrier, band, bands)
     begin, end = rows_of(height, band, bands)

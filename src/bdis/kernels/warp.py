@@ -40,7 +40,8 @@ def warp_seen_row(usable, disparity, row, width, out):
 
 @kernel(void(SHORTS, BYTES, boolean, SURFACE, int64, SHORTS, BYTES, FLOATS, boolean, ADDRESSES, int64, int64, int64))
 def warp(
-    right, usable, has_hidden, surface, width, out_right, out_usable, out_density, keep_density, barrier, bands, begin, end
+    right, usable, has_hidden, surface, width, out_right, out_usable, out_density, keep_density,
+    barrier, bands, begin, end,
 ):  # fmt: skip
     """Rows ``begin`` to ``end - 1`` of the right image (padded int16) as seen along the surface, and (``keep_density``)
     the surface's density.
