@@ -4,13 +4,13 @@ import argparse
 import json
 from pathlib import Path
 
-from . import measure, report
+from . import beyond, measure, report
 from .data import frame_sets
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds: a minute instead of five")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: a few minutes instead of ten")
     parser.add_argument("--json", type=Path, default=Path("benchmark-results/benchmark.json"), help="where to save")
     parser.add_argument("--markdown", type=Path, help="also write the tables there, as BENCHMARK.md has them")
     options = parser.parse_args()
@@ -23,6 +23,10 @@ def main() -> None:
         ("steady", lambda: measure.steady(sets, rounds)),
         ("accuracy", lambda: measure.accuracy(sets)),
         ("ablation", lambda: measure.ablation(sets)),
+        ("steps", lambda: beyond.steps(sets, rounds)),
+        ("uncertainty", lambda: beyond.uncertainty(sets)),
+        ("edges", beyond.edges),
+        ("video", beyond.video),
         ("start", measure.start),
         ("sizes", lambda: measure.sizes(rounds)),
         ("memory", measure.memory),
@@ -36,7 +40,10 @@ def main() -> None:
     print(f"saved {options.json}")
     if options.markdown:
         options.markdown.write_text(report.page(results))
-        print(f"saved {options.markdown}")
+        plot = options.markdown.parent / "docs" / "reliability.png"
+        plot.parent.mkdir(exist_ok=True)
+        beyond.reliability_plot(sets, plot)
+        print(f"saved {options.markdown} and {plot}")
 
 
 if __name__ == "__main__":

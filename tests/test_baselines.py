@@ -37,7 +37,7 @@ def assert_sound(result, height, width):
 
 
 def test_registry_is_complete():
-    assert list(METHODS) == ["bdis", "bdis-fast", "bdis-paper", "bdis-2021", "dis", *OTHERS]
+    assert list(METHODS) == ["bdis", "bdis-accurate", "bdis-fast", "bdis-paper", "bdis-2021", "dis", *OTHERS]
     for name, entry in METHODS.items():
         assert entry.name == name
         assert entry.summary

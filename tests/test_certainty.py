@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bdis
+from bdis.evaluation import compare
 from bdis.synthetic import render
 from benchmarks.data import AUTHORS_SET, authors_frames
 
@@ -88,10 +89,8 @@ def test_on_the_virtual_colon(name):
     matcher = bdis.StereoMatcher(variance=True)
     shares = []
     for frame in authors_frames(name):
-        result = matcher.match(frame.left, frame.right)
-        known = result.known & (frame.depth_mm < frame.max_depth_mm)
-        error = np.abs(result.disparity[known] - frame.focal_baseline / frame.depth_mm[known])
-        shares.append(float((error < 1.96 * np.sqrt(result.variance[known])).mean()))
+        found = compare(matcher.match(frame.left, frame.right), frame)
+        shares.append(float((np.abs(found.error_px) < 1.96 * found.sigma_px).mean()))
     assert 0.93 <= np.mean(shares) <= 0.977, shares
     assert min(shares) >= 0.895, shares
     assert max(shares) <= 0.997, shares

@@ -46,6 +46,6 @@ def probability(variance_px2: NDArray[np.float32] | float) -> NDArray[np.float32
     Examples
     --------
     >>> round(float(probability(1.0)), 2)
-    0.88
+    0.87
     """
     return np.asarray(1 / (1 + ODDS_PER_PX2 * np.asarray(variance_px2, np.float32)), np.float32)

@@ -44,6 +44,7 @@ def remember(work: Workspace, previous: StereoResult | None) -> bool:
     if previous.memory.shape != (2, height, width):
         return False
     surface.before[:, :width], surface.density_before[:, :width] = previous.memory
+    surface.before[:, width:] = np.nan
     return True
 
 

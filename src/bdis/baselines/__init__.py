@@ -61,7 +61,8 @@ def _elas(setting: str) -> Callable[[float | None], Matcher]:
 
 _ALL: tuple[tuple[str, str, str | None, Callable[[float | None], Matcher]], ...] = (
     ("bdis", "this project's default, preset balanced", None, _bdis("balanced")),
-    ("bdis-fast", "smaller patches, fewer steps", None, _bdis("fast")),
+    ("bdis-accurate", "two rounds of everything, and sharp depth edges", None, _bdis("accurate")),
+    ("bdis-fast", "the paper's search with fewer steps", None, _bdis("fast")),
     ("bdis-paper", "the settings of the BDIS paper", None, _bdis("paper")),
     ("bdis-2021", "the preliminary BDIS of 2021: fixed sigma_r, no propagation", None, _bdis("paper-2021")),
     ("dis", "dense inverse search with its deterministic fusion", None, _bdis("dis")),
@@ -81,7 +82,7 @@ def known_methods() -> dict[str, Method]:
     Examples
     --------
     >>> list(known_methods())[:3]
-    ['bdis', 'bdis-fast', 'bdis-paper']
+    ['bdis', 'bdis-accurate', 'bdis-fast']
     """
     return {
         name: Method(name, summary, install_command(package) if package and not _present(package) else None, make)
