@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 
 import bdis
+from bdis.baselines import METHODS
 from bdis.bench.machine import machine
 
 from .data import Frame, mean_score, score
@@ -146,6 +147,11 @@ def accuracy(sets: dict[str, list[Frame]]) -> dict:
     for preset in bdis.PRESETS:
         matcher = bdis.StereoMatcher(preset)
         methods[f"bdis {preset}"] = lambda frame, m=matcher: m.match(frame.left, frame.right).disparity
+    for name, method in METHODS.items():
+        if method.needs is None and not name.startswith(("bdis", "dis")) or name == "dis-flow":
+            methods[f"{name} (`bdis bench`)"] = lambda frame, m=method: (
+                m.make(frame.max_disparity_px).match(frame.left, frame.right).disparity
+            )
     return _scores(sets, methods)
 
 

@@ -152,12 +152,15 @@ class StereoMatcher:
             return True
         if work.start:
             steps.try_all(work, work.start, has_hidden, band)
-        steps.search(work, range(1 if work.start else 0, finest), has_hidden, band)
-        likeness = steps.agreement(work, band) if remembers else 0.0
+        first = 1 if work.start else 0
+        likeness = 0.0
+        if remembers:
+            steps.search(work, range(first, finest), has_hidden, band)
+            likeness, first = steps.agreement(work, band), finest
         if likeness >= steps.MIN_AGREEMENT:
             steps.recall(work, band)
         else:
-            steps.search(work, range(finest, finest + 1), has_hidden, band)
+            steps.search(work, range(first, finest + 1), has_hidden, band)
         if work.surface and work.surface.number == settings.finest_level:
             steps.fit_surface(work, work.surface, settings, has_hidden, likeness, band)
         elif work.surface:

@@ -204,10 +204,6 @@ def _group(group: str, rows: list[Row], sample: Path | None) -> str:
     names = f"<p class='methods'>{dots}</p>"
     skipped = rows[0].frames - rows[0].scored
     lead = counted(rows[0].frames, "frame") + (f", {skipped} of them without a score" if skipped else "")
-    apart = [row.method for row in rows if row.variance_apart]
-    if apart:
-        words = "asking for a variance changes what is predicted; sigma and NLL are of those results"
-        tables += f"<p class='small'>{escape(', '.join(apart))}: {words}, all else is without.</p>"
     failed = [f"{row.method} failed on {row.failed}" for row in rows if row.failed]
     lead += f"; {', '.join(failed)}" if failed else ""
     views = _sample(Sample(sample), rows) if sample is not None and sample.is_file() else ""

@@ -161,20 +161,16 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
 
 
 def with_variance(matcher: Matcher) -> Matcher:
-    """The same matcher, saying how sure it is, if it is one of ours that can.
+    """The same matcher, saying how sure it is, if it is one of ours; what it predicts does not change.
 
     Examples
     --------
     >>> with_variance(StereoMatcher("fast")).settings.variance
     True
     """
-    if not isinstance(matcher, StereoMatcher) or getattr(matcher.settings, "variance", None) is not False:
+    if not isinstance(matcher, StereoMatcher) or matcher.settings.variance:
         return matcher
-    wanted: dict[str, Any] = {"variance": True}
-    try:
-        return StereoMatcher(**asdict(replace(matcher.settings, **wanted)))
-    except ValueError:  # settings that have none
-        return matcher
+    return StereoMatcher(**asdict(replace(matcher.settings, variance=True)))
 
 
 class _Matchers:
@@ -201,19 +197,17 @@ def _measure(entry: Entry, source: Source, plan: Plan, matchers: _Matchers, samp
     height, width = frame.left.shape[:2]
     record: dict[str, Any] = {"group": entry.group, "frame": entry.name, "size": [width, height]}
     results: dict[str, StereoResult] = {}
-    claims: dict[str, StereoResult] = {}
     figures: dict[str, dict[str, Any]] = {}
     for name in source.names(plan):
         try:
-            results[name], claim = _match(name, frame, matchers)
+            matcher = matchers.get(name, frame.max_disparity_px, sure=True)
+            results[name] = matcher.match(frame.left, frame.right)
             figures[name] = {"predicted": int(results[name].known.sum())}
-            if claim is not None:
-                claims[name] = claim
         except Exception as error:  # one method's failure is a figure, not the end
             figures[name] = {"failed": f"{type(error).__name__}: {error}"}
     reason = _why_not(frame)
     if reason is None:
-        _score(figures, results, claims, frame)
+        _score(figures, results, frame)
     else:
         record["skipped"] = reason
     if sample is not None:
@@ -221,41 +215,16 @@ def _measure(entry: Entry, source: Source, plan: Plan, matchers: _Matchers, samp
     return {**record, "methods": figures}
 
 
-def _match(name: str, frame: Frame, matchers: _Matchers) -> tuple[StereoResult, StereoResult | None]:
-    """The result as the method is timed, with its variance if it has one.
-
-    Where asking for a variance changes the disparity, these are two results: what is judged is the plain one, and the
-    other's variance by itself.
-    """
-    plain, sure = (matchers.get(name, frame.max_disparity_px, sure=choice) for choice in (False, True))
-    result = plain.match(frame.left, frame.right)
-    if sure is plain:
-        return result, None
-    claim = sure.match(frame.left, frame.right)
-    if np.array_equal(claim.disparity, result.disparity, equal_nan=True):
-        return claim, None
-    return result, claim
-
-
-def _score(
-    figures: dict[str, dict[str, Any]],
-    results: dict[str, StereoResult],
-    claims: dict[str, StereoResult],
-    frame: Frame,
-) -> None:
+def _score(figures: dict[str, dict[str, Any]], results: dict[str, StereoResult], frame: Frame) -> None:
     found = {name: evaluation.compare(result, frame) for name, result in results.items()}
     equal = evaluation.at_equal_coverage(found)
     for name, each in found.items():
-        score = asdict(evaluation.score(each))
-        if name in claims:
-            score |= evaluation.uncertainty(evaluation.compare(claims[name], frame))
         figures[name] |= {
-            "score": score,
+            "score": asdict(evaluation.score(each)),
             "equal": asdict(equal[name]) if name in equal else None,
             "curve": evaluation.error_coverage(each).tolist(),
             "reliability": evaluation.reliability(each) if each.has_probability else None,
             "in_px": each.in_px,
-            "variance_apart": name in claims,
         }
 
 

@@ -35,7 +35,6 @@ class Row:
     reliability : as in :func:`bdis.evaluation.reliability`, over all pixels of the group, or None
     times : min, median and 99th percentile in ms, or None
     in_px : without a rig errors are px
-    variance_apart : asking for a variance changes the disparity; the sigma figures are of those runs, not of this one
     """
 
     group: str
@@ -52,7 +51,6 @@ class Row:
     reliability: dict[str, list[float]] | None
     times: dict[str, float] | None
     in_px: bool
-    variance_apart: bool
 
 
 def summarise(outcome: Outcome) -> list[Row]:
@@ -95,7 +93,6 @@ def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]
         reliability=_pooled([each["reliability"] for each in scored if each["reliability"]]),
         times=time_figures(times) if times else None,
         in_px=any(each["in_px"] for each in scored),
-        variance_apart=any(each["variance_apart"] for each in scored),
     )
 
 

@@ -19,14 +19,10 @@ def parse_settings(preset: str, assignments: list[str]) -> Settings:
 
 
 def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
-    """The same with a variance for every pixel, unless the user decides about it or these settings have none."""
+    """The same with a variance for every pixel, unless the user decides about it."""
     if any(assignment.partition("=")[0].strip() == "variance" for assignment in assignments):
         return settings
-    wanted: dict[str, Any] = {"variance": True}
-    try:
-        return replace(settings, **wanted)
-    except (TypeError, ValueError):
-        return settings
+    return replace(settings, variance=True)
 
 
 def _parse(assignment: str) -> tuple[str, Any]:
@@ -38,6 +34,8 @@ def _parse(assignment: str) -> tuple[str, Any]:
         return name, text  # refused by settings_for, in words
     for choice in get_args(types[name]) or (types[name],):  # int | None, Literal["a", "b"], or a plain type
         if isinstance(choice, str) and text == choice:
+            return name, choice
+        if isinstance(choice, bool) and _BOOLEANS.get(text.lower()) is choice:  # one of several choices
             return name, choice
         if choice is type(None) and text.lower() == "none":
             return name, None

@@ -318,11 +318,15 @@ def smooth(found, onto_surface, surface, line, width, rounds, tolerance, is_last
     height, place = found.shape[0], (barrier, band, bands)
     begin, end = rows_of(height, band, bands)
     set_target(surface, found, onto_surface, width, begin, end)
-    for k in range(rounds + 1):
-        beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
+    # Two sweeps a round, a mean and what is added to it; one call, since every call is compiled in anew.
+    last = 2 * rounds + 1
+    for k in range(last + 1 + is_last):
+        if k > last:
+            beginning, ending = AS_IT_IS, TAKE_SPREAD
+        elif k % 2 == 1:
+            beginning, ending = AS_IT_IS, ADD_AND_SQUARE if k == last and is_last else ADD
+        else:
+            beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
         if not sweep(surface, beginning, ending, tolerance, line, width, height, place):
             return False
-        ending = ADD_AND_SQUARE if k == rounds and is_last else ADD
-        if not sweep(surface, AS_IT_IS, ending, tolerance, line, width, height, place):
-            return False
-    return not is_last or sweep(surface, AS_IT_IS, TAKE_SPREAD, tolerance, line, width, height, place)
+    return True
