@@ -22,6 +22,7 @@ from .data import Frame, mean_score, score
 
 __all__ = ["accuracy", "ablation", "machine", "memory", "sizes", "start", "steady"]
 PRESETS = ("paper", "fast", "balanced", "accurate")
+OURS = ("dis",)  # a preset under its own name
 ABLATIONS = {
     "paper": ("paper", {}),
     "no sGMM": ("paper", {"sigma_spatial": None}),
@@ -148,7 +149,7 @@ def accuracy(sets: dict[str, list[Frame]]) -> dict:
         matcher = bdis.StereoMatcher(preset)
         methods[f"bdis {preset}"] = lambda frame, m=matcher: m.match(frame.left, frame.right).disparity
     for name, method in METHODS.items():
-        if method.needs is None and not name.startswith(("bdis", "dis")) or name == "dis-flow":
+        if method.needs is None and name not in OURS and not name.startswith("bdis"):
             methods[f"{name} (`bdis bench`)"] = lambda frame, m=method: (
                 m.make(frame.max_disparity_px).match(frame.left, frame.right).disparity
             )
