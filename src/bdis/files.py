@@ -162,17 +162,7 @@ def write_disparity(path: Place, disparity: Array) -> None:
     ...     read_disparity(f"{folder}/disparity.png").tolist()
     [[2.5, nan]]
     """
-    disparity = _float_map(disparity, "disparity")
-    ending = _ending(path, (".tif", ".tiff", ".pfm", ".npy", ".png"), "a disparity")
-    if ending == ".pfm":
-        content = encode_pfm(np.where(np.isnan(disparity), np.float32(np.inf), disparity))
-    elif ending == ".npy":
-        content = _npy(disparity)
-    elif ending == ".png":
-        content = _encode(_kitti(disparity), ".png")
-    else:
-        content = _encode(disparity, ending)
-    write_whole(path, content)
+    _write_map(path, _float_map(disparity, "disparity"), "a disparity", _kitti)
 
 
 def read_disparity(path: Place) -> NDArray[np.float32]:
@@ -201,6 +191,19 @@ def read_disparity(path: Place) -> NDArray[np.float32]:
     if ending == ".npz":
         return read_result(path).disparity
     return _read_map(path, ending, _KITTI_SCALE, "a disparity")
+
+
+def _write_map(
+    path: Place, values: NDArray[np.float32], what: str, to_png: Callable[[NDArray[np.float32]], NDArray[np.uint16]]
+) -> None:
+    ending = _ending(path, (".tif", ".tiff", ".pfm", ".npy", ".png"), what)
+    if ending == ".pfm":
+        content = encode_pfm(np.where(np.isnan(values), np.float32(np.inf), values))
+    elif ending == ".npy":
+        content = _npy(values)
+    else:
+        content = _encode(to_png(values) if ending == ".png" else values, ending)
+    write_whole(path, content)
 
 
 def _kitti(disparity: NDArray[np.float32]) -> NDArray[np.uint16]:
@@ -238,21 +241,15 @@ def write_depth(path: Place, depth_mm: Array) -> None:
     ...     read_depth(f"{folder}/depth.png").tolist()
     [[62.0, nan]]
     """
-    depth_mm = _float_map(depth_mm, "depth_mm")
-    ending = _ending(path, (".tif", ".tiff", ".pfm", ".npy", ".png"), "a depth")
-    if ending == ".pfm":
-        content = encode_pfm(np.where(np.isnan(depth_mm), np.float32(np.inf), depth_mm))
-    elif ending == ".npy":
-        content = _npy(depth_mm)
-    elif ending == ".png":
-        with np.errstate(invalid="ignore"):
-            holds = (depth_mm > 0) & (depth_mm <= 65535)
-        whole = np.zeros(depth_mm.shape, np.uint16)
-        whole[holds] = np.maximum(np.rint(depth_mm[holds]), 1)
-        content = _encode(whole, ".png")
-    else:
-        content = _encode(depth_mm, ending)
-    write_whole(path, content)
+    _write_map(path, _float_map(depth_mm, "depth_mm"), "a depth", _whole_mm)
+
+
+def _whole_mm(depth_mm: NDArray[np.float32]) -> NDArray[np.uint16]:
+    with np.errstate(invalid="ignore"):
+        holds = (depth_mm > 0) & (depth_mm <= 65535)
+    whole = np.zeros(depth_mm.shape, np.uint16)
+    whole[holds] = np.maximum(np.rint(depth_mm[holds]), 1)  # 0 would mean unknown
+    return whole
 
 
 def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:

@@ -8,8 +8,9 @@ from . import certainty, kernels
 from .bands import Band
 from .config import Settings
 from .images import Image
+from .plans import StartPlan, SurfacePlan
 from .result import StereoResult
-from .workspace import StartPlan, SurfacePlan, Workspace
+from .workspace import Workspace
 
 MIN_AGREEMENT = 0.85  # share of the picture that must be as in the frame before, to search along its surface
 MIN_LIKENESS = 0.5  # likewise, to settle toward it
