@@ -23,7 +23,7 @@ from .plans import (
 
 LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
 MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
-BYTES_PER_PIXEL = {False: 17, True: 52}  # what a workspace takes for one thread, about; with a surface
+BYTES_PER_PIXEL = {False: 17, True: 38}  # what a workspace takes for one thread, about; with a surface
 
 
 class Workspace:
