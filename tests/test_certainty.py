@@ -85,7 +85,7 @@ def test_ours_is_better_than_the_papers_variance(preset):
 @pytest.mark.skipif(not (AUTHORS_SET / "31").is_dir(), reason=f"the authors' data set is not at {AUTHORS_SET}")
 @pytest.mark.parametrize("name", ["30", "31"])
 def test_on_the_virtual_colon(name):
-    """95 +- 2 % is asked for on average and 90 to 99 % of every frame; two frames of set 31 are a little above."""
+    """95 +- 2 % is asked for on average and 90 to 99 % of every frame; set 31 has 97.2 %, and a frame with 99.3 %."""
     matcher = bdis.StereoMatcher(variance=True)
     shares = []
     for frame in authors_frames(name):
@@ -93,7 +93,7 @@ def test_on_the_virtual_colon(name):
         shares.append(float((np.abs(found.error_px) < 1.96 * found.sigma_px).mean()))
     assert 0.93 <= np.mean(shares) <= 0.977, shares
     assert min(shares) >= 0.895, shares
-    assert max(shares) <= 0.997, shares
+    assert max(shares) <= 0.995, shares
 
 
 @pytest.mark.parametrize("preset", ["balanced", "accurate", "paper", "fast"])

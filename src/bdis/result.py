@@ -13,7 +13,8 @@ class StereoResult:
     Attributes
     ----------
     disparity : float32 (height, width), px; left pixel x matches right pixel x - disparity; NaN = unknown
-    probability : float32 (height, width), 0 to 1; 0 where unknown
+    probability : float32 (height, width), that the disparity is off by less than 1 px; 0 where unknown.  The paper's
+        posterior where neither a surface nor a variance was asked for
     variance : float32 (height, width), px^2, NaN where unknown; None if it was not asked for
     memory : what the next frame of a video starts from, or None; for `StereoMatcher.match` alone
 
