@@ -143,10 +143,10 @@ def edges() -> dict:
     scenes = [
         render("instruments", seed=seed, disparity_px=d, noise=n, **more)
         for seed, d, n, more in (
-            (513, 40, 1.5, {}),
-            (514, 20, 1.0, {"lighting": "diffuse"}),
-            (515, 80, 2.0, {}),
-            (516, 30, 1.0, {"vignetting_difference": 0.2}),
+            (613, 40, 1.5, {}),
+            (614, 20, 1.0, {"lighting": "diffuse"}),
+            (615, 80, 2.0, {}),
+            (616, 30, 1.0, {"vignetting_difference": 0.2}),
         )
     ]
     methods = {preset: bdis.StereoMatcher(preset, variance=True) for preset in ("balanced", "accurate")}

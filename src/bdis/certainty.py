@@ -8,8 +8,8 @@ with ``spread`` the mean squared distance of the disparities around from the sur
 is there and agrees (0 to 1), and ``slope`` the surface's.  Each term is a way of being wrong: noise, steep walls that a
 patch cannot follow, and guessing across a hole.
 
-The weights were fitted to 17 rendered scenes (`tests/test_certainty.py` has other ones) so that 95 % of the pixels of
-an average scene lie within 1.96 sigma; nothing was fitted to images of cameras or to the authors' virtual colon.  The
+The weights were fitted to 17 rendered scenes so that 95 % of the pixels of an average scene lie within 1.96 sigma
+(the scale was checked on 17 others); nothing was fitted to images of cameras or to the authors' virtual colon.  The
 probability that a disparity is off by less than 1 px of the image is then, on all of them, close to
 
     1 / (1 + ODDS_PER_PX2 * variance in px^2 of the image)
