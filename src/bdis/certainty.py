@@ -38,14 +38,3 @@ def model(weights: dict[str, float], width: int, level: int) -> NDArray[np.float
     """
     odds = ODDS_PER_PX2 * 4.0**level
     return np.array([[*weights.values(), LARGEST_HOLE * width, odds]], np.float32)
-
-
-def probability(variance_px2: NDArray[np.float32] | float) -> NDArray[np.float32]:
-    """Probability of an error under 1 px, from a variance in px^2.
-
-    Examples
-    --------
-    >>> round(float(probability(1.0)), 2)
-    0.87
-    """
-    return np.asarray(1 / (1 + ODDS_PER_PX2 * np.asarray(variance_px2, np.float32)), np.float32)

@@ -38,13 +38,13 @@ def search(work: Workspace, levels: range, has_hidden: bool, band: Band) -> None
 
 def remember(work: Workspace, previous: StereoResult | None) -> bool:
     """Bring back the surface of the frame before; False if there is none, or one of other settings."""
-    surface = work.surface
-    if previous is None or previous.memory is None or surface is None or not work.remembers:
+    surface, memory = work.surface, getattr(previous, "memory", None)
+    if memory is None or surface is None or not work.remembers:
         return False
     height, width = len(surface.before), surface.width
-    if previous.memory.shape != (2, height, width):
+    if memory.shape != (2, height, width):
         return False
-    surface.before[:, :width], surface.density_before[:, :width] = previous.memory
+    surface.before[:, :width], surface.density_before[:, :width] = memory
     surface.before[:, width:] = np.nan
     return True
 
