@@ -88,11 +88,11 @@ def window_variance(ssd, settings):
     fall = (far + far - near) * splat(float32(1 / 14))  # b in steps^-2
     height = (fall * two * splat(float32(5)) - near - far) * splat(float32(0.2))  # a
     a = height * height
-    b_left, b_right = height - fall + left_of(centre, left, scale), height - fall + left_of(centre, right, scale)
+    b_left, b_right = height - fall + surprise(centre, left, scale), height - fall + surprise(centre, right, scale)
     four = fall * splat(float32(4))
     c_left, c_right = (
-        height - four + left_of(centre, far_left, scale),
-        height - four + left_of(centre, far_right, scale),
+        height - four + surprise(centre, far_left, scale),
+        height - four + surprise(centre, far_right, scale),
     )
     miss = (a + b_left * b_left + b_right * b_right + c_left * c_left + c_right * c_right) * splat(float32(0.2))
     variance = step / larger(fall + fall, tiny)
@@ -101,8 +101,8 @@ def window_variance(ssd, settings):
 
 
 @inner
-def left_of(centre, sample, scale):
-    """-ln p of a sample relative to the centre."""
+def surprise(centre, sample, scale):
+    """How much less likely a sample is than the centre: -ln of the ratio."""
     return (sample - centre) * scale
 
 
