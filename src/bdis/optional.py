@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-_EXTRA = {"cv2": "images", "matplotlib": "plots", "scipy": "baselines"}
+_EXTRA = {"cv2": "images", "matplotlib": "plots", "scipy": "baselines", "av": "video", "viser": "viewer"}
 
 
 def install_command(package: str) -> str:

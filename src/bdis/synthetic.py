@@ -166,15 +166,7 @@ def render(
     >>> pair.left.shape, 7 < float(np.median(pair.full_disparity)) < 9, bool(pair.occluded.any())
     ((48, 64, 3), True, True)
     """
-    chosen = _options(options)
-    for name, value in (("height", height), ("width", width), ("seed", seed), ("frame", frame)):
-        _check_number(name, value, whole=True)
-    if min(height, width) < 32:
-        raise ValueError(f"the picture is {width}x{height}; expected at least 32x32 pixels")
-    if min(seed, frame) < 0:
-        raise ValueError(f"seed and frame must not be negative, but they are {seed} and {frame}")
-    if scene not in SCENES:
-        raise ValueError(f"unknown scene {scene!r}; there are {', '.join(SCENES)}")
+    chosen = check_scene(scene, height, width, seed, frame, options)
     world = SCENES[scene](np.random.default_rng([seed, 1]), frame, chosen)
     focal = _focal(chosen, width)
     baseline = _baseline(chosen, world, focal, height, width)
@@ -215,11 +207,32 @@ def render(
     )
 
 
-def _options(given: dict[str, Any]) -> RenderOptions:
+def check_scene(scene: str, height: int, width: int, seed: int, frame: int, options: dict[str, Any]) -> RenderOptions:
+    """What :func:`render` will be told, checked before anything is rendered.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`render`, but for cameras that would touch the scene.
+
+    Examples
+    --------
+    >>> check_scene("colon", 480, 640, 0, 0, {"smoke": 0.3}).smoke
+    0.3
+    """
     known = [option.name for option in fields(RenderOptions)]
-    if unknown := sorted(set(given) - set(known)):
+    if unknown := sorted(set(options) - set(known)):
         raise ValueError(f"unknown option {', '.join(unknown)}; there are {', '.join(known)}")
-    return RenderOptions(**given)
+    chosen = RenderOptions(**options)
+    for name, value in (("height", height), ("width", width), ("seed", seed), ("frame", frame)):
+        _check_number(name, value, whole=True)
+    if min(height, width) < 32:
+        raise ValueError(f"the picture is {width}x{height}; expected at least 32x32 pixels")
+    if min(seed, frame) < 0:
+        raise ValueError(f"seed and frame must not be negative, but they are {seed} and {frame}")
+    if scene not in SCENES:
+        raise ValueError(f"unknown scene {scene!r}; there are {', '.join(SCENES)}")
+    return chosen
 
 
 # ---------------------------------------------------------------- scenes

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from . import terminal
+from . import options, terminal
+from .options import CalibRight, CalibScale, Debug, Json, Layout, Left, Out, Right, UnitOption
 
 app = typer.Typer(
     name="bdis",
@@ -23,6 +24,8 @@ app.add_typer(calib_app, name="calib")
 
 def run(arguments: list[str]) -> int:
     """Run a command line; returns its exit code: 0 done, 1 bad data, 2 bad usage."""
+    from . import video  # noqa: F401  # adds its commands to the app
+
     # Known from the start, so that even a command line that cannot be parsed is answered in the right way.
     terminal.mode = terminal.Mode("--json" in arguments, "--debug" in arguments)
     try:
@@ -50,35 +53,6 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for machines.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for what is written.")]
-Left = Annotated[Path, typer.Argument(metavar="LEFT", help="Left image, or both in one with --layout.")]
-Right = Annotated[Path | None, typer.Argument(metavar="RIGHT", help="Right image.")]
-Layout = Annotated[
-    str | None,
-    typer.Option(
-        help="Both views are in LEFT: side-by-side (left first) or top-bottom (left on top).",
-        autocompletion=lambda: ["side-by-side", "top-bottom"],
-    ),
-]
-CalibRight = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Right camera's file of a ROS pair, if not named like the left's.")
-]
-UnitOption = Annotated[
-    str | None, typer.Option("--unit", metavar="mm|cm|m", help="Unit of the calibration file, if not its usual one.")
-]
-CalibScale = Annotated[
-    float, typer.Option(metavar="FACTOR", help="The images were resized by this since they were calibrated.")
-]
-
-
-def _presets() -> list[str]:
-    from ..config import PRESETS
-
-    return list(PRESETS)
-
-
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
@@ -94,7 +68,7 @@ def _root(
 @app.command(short_help="Render a scene, match it, compare with the truth.")
 def demo(
     out: Out = Path("bdis-demo"),
-    preset: Annotated[str, typer.Option(help="See: bdis presets", autocompletion=_presets)] = "balanced",
+    preset: options.Preset = "balanced",
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -113,26 +87,19 @@ def demo(
 def match(
     left: Left,
     right: Right = None,
-    calib: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Calibration: OpenCV, ROS, Kalibr, Middlebury, K.txt, bdis.")
-    ] = None,
-    focal: Annotated[float | None, typer.Option(metavar="PX", help="Focal length, instead of --calib.")] = None,
-    baseline: Annotated[float | None, typer.Option(metavar="MM", help="Distance between the cameras.")] = None,
-    cx: Annotated[float | None, typer.Option(metavar="PX", help="Principal point; default: the centre.")] = None,
-    cy: Annotated[float | None, typer.Option(metavar="PX")] = None,
-    preset: Annotated[str, typer.Option(help="See: bdis presets", autocompletion=_presets)] = "balanced",
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
-    ] = None,
+    calib: options.Calib = None,
+    focal: options.Focal = None,
+    baseline: options.Baseline = None,
+    cx: options.Cx = None,
+    cy: options.Cy = None,
+    preset: options.Preset = "balanced",
+    set_: options.Set = None,
     mask: Annotated[
         Path | None, typer.Option(metavar="IMAGE", help="Left pixels to leave out are 0 in this image.")
     ] = None,
     mask_right: Annotated[Path | None, typer.Option(metavar="IMAGE", help="The same for the right image.")] = None,
     layout: Layout = None,
-    rectify: Annotated[
-        bool | None,
-        typer.Option("--rectify/--no-rectify", help="Rectify first; default: if the calibration is of raw cameras."),
-    ] = None,
+    rectify: options.Rectify = None,
     out: Out = Path("bdis-output"),
     format_: Annotated[
         list[str] | None,
@@ -140,7 +107,7 @@ def match(
             "--format", metavar="NAMES", help="Of tiff, pfm, npy, npz, png, ply, preview.  [default: tiff,ply,preview]"
         ),
     ] = None,
-    max_depth: Annotated[float | None, typer.Option(metavar="MM", help="What is further counts as unknown.")] = None,
+    max_depth: options.MaxDepth = None,
     calib_right: CalibRight = None,
     calib_scale: CalibScale = 1.0,
     unit: UnitOption = None,
@@ -306,7 +273,9 @@ def calib_show(
 
 @app.command(short_help="The presets and their settings.")
 def presets(
-    name: Annotated[str | None, typer.Argument(help="Show all settings of this one.", autocompletion=_presets)] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show all settings of this one.", autocompletion=options.presets)
+    ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:

@@ -15,10 +15,11 @@ from typing import Any
 
 from . import authors, hamlyn, kitti, middlebury, plain, rendered, scared, servct
 from .frame import Dataset, Entry, Frame, WrongFolder
-from .rendered import on_the_fly, write_rendered
+from .rendered import on_the_fly, parse_scene, rig_of, with_baseline, write_rendered
 
 __all__ = [
     "KINDS",
+    "RENDER",
     "Dataset",
     "Entry",
     "Frame",
@@ -26,6 +27,9 @@ __all__ = [
     "WrongFolder",
     "known_options",
     "open_dataset",
+    "parse_scene",
+    "rig_of",
+    "with_baseline",
     "write_rendered",
 ]
 
@@ -80,8 +84,8 @@ def open_dataset(where: str | Path, kind: str | None = None, **options: Any) -> 
     """
     text = str(where)
     if text.startswith(RENDER):
-        scene, *words = text.removeprefix(RENDER).split(",")
-        return on_the_fly(scene, **dict(_option(word) for word in words))
+        scene, scene_options = parse_scene(text.removeprefix(RENDER))
+        return on_the_fly(scene, **scene_options)
     if kind is not None and kind not in KINDS:
         raise ValueError(f"unknown kind of data set {kind!r}; there are {', '.join(KINDS)}")
     folder = Path(where)
@@ -111,16 +115,3 @@ def known_options(kind: str) -> list[str]:
     ['baseline_mm']
     """
     return [name for name in inspect.signature(KINDS[kind].load).parameters if name != "folder"]
-
-
-def _option(word: str) -> tuple[str, Any]:
-    """``name=value`` of a rendered scene; numbers become numbers."""
-    name, equals, text = word.partition("=")
-    if not equals:
-        raise ValueError(f"{word!r} in render:SCENE,...: expected NAME=VALUE")
-    for kind in (int, float):
-        try:
-            return name.strip(), kind(text)
-        except ValueError:
-            continue
-    return name.strip(), text.strip()

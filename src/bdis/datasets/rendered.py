@@ -106,8 +106,8 @@ def write_rendered(
         for number in range(frames):
             pair = render(scene, height, width, seed=seed, frame=number, **options)
             if number == 0:
-                options = _with_baseline(options, pair)
-                _rig(pair).save(stage / "rig.toml")
+                options = with_baseline(options, pair)
+                rig_of(pair).save(stage / "rig.toml")
             most = max(most, float(pair.full_disparity.max()))
             file = f"{number:06d}"
             write_image(stage / "left" / f"{file}.png", pair.left)
@@ -139,13 +139,13 @@ def on_the_fly(
         raise ValueError(f"frames is {frames}; expected 1 or more")
     group = f"rendered {scene}"
     first = render(scene, height, width, seed=seed, **options)
-    options = _with_baseline(options, first)
+    options = with_baseline(options, first)
 
     def entry(number: int) -> Entry:
         def read() -> Frame:
             pair = render(scene, height, width, seed=seed, frame=number, **options)
             return Frame(
-                group, f"{number:06d}", pair.left, pair.right, _rig(pair), pair.depth_mm, pair.full_disparity,
+                group, f"{number:06d}", pair.left, pair.right, rig_of(pair), pair.depth_mm, pair.full_disparity,
                 pair.occluded, max_disparity_px=round_up(float(pair.full_disparity.max()) + 1),
             )  # fmt: skip
 
@@ -154,14 +154,39 @@ def on_the_fly(
     return Dataset(group, "render", [entry(number) for number in range(frames)])
 
 
-def _with_baseline(options: dict[str, Any], first: RenderedPair) -> dict[str, Any]:
+def parse_scene(text: str) -> tuple[str, dict[str, Any]]:
+    """The scene and its options in ``SCENE,name=value,...``; numbers become numbers.
+
+    Examples
+    --------
+    >>> parse_scene("colon,frames=8,smoke=0.3")
+    ('colon', {'frames': 8, 'smoke': 0.3})
+    """
+    scene, *words = text.split(",")
+    return scene.strip(), dict(_option(word) for word in words)
+
+
+def _option(word: str) -> tuple[str, Any]:
+    name, equals, text = word.partition("=")
+    if not equals:
+        raise ValueError(f"{word!r} in render:SCENE,...: expected NAME=VALUE")
+    for kind in (int, float):
+        try:
+            return name.strip(), kind(text)
+        except ValueError:
+            continue
+    return name.strip(), text.strip()
+
+
+def with_baseline(options: dict[str, Any], first: RenderedPair) -> dict[str, Any]:
     """A wanted disparity sets the distance between the cameras once: the cameras of a sequence do not change."""
     if options.get("disparity_px") is None:
         return options
     return {**options, "disparity_px": None, "baseline_mm": first.baseline_mm}
 
 
-def _rig(pair: RenderedPair) -> Rig:
+def rig_of(pair: RenderedPair) -> Rig:
+    """The cameras of a rendered pair."""
     height, width = pair.depth_mm.shape
     return Rig(pair.focal_px, pair.cx, pair.cy, pair.baseline_mm, size=(width, height))
 

@@ -1,0 +1,402 @@
+"""read -> rectify -> match -> deliver: the steps overlap in threads, with short queues between them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from .lanes import Ended, Lane
+from .matcher import StereoMatcher
+from .meter import Figures, Meter
+from .rectify import Rectifier
+from .result import StereoResult
+from .rig import Rig
+from .sources import BadFrame, Source, SourceLost, StereoFrame
+
+Array = np.ndarray[Any, np.dtype[Any]]
+QUEUED_FRAMES = 2  # of a file, between two steps; of a live source only the newest waits
+FIRST_RETRY_S, LONGEST_RETRY_S = 0.5, 10.0
+LATE_S = 0.25  # a paced stream that is later than this gives up catching up
+STOP_S = 5.0  # a thread that does not end by then hangs in a driver, and is left to itself
+
+
+@dataclass(frozen=True)
+class DepthFrame:
+    """A matched pair.
+
+    Attributes
+    ----------
+    index, time_s : of the source's frame
+    left, right : the rectified images that were matched, grey or RGB
+    result : StereoResult
+    read_s, rectify_s, match_s : what the steps took
+    arrived_s : when the source had it, on the clock of ``time.perf_counter``
+    """
+
+    index: int
+    time_s: float
+    left: Array
+    right: Array
+    result: StereoResult
+    read_s: float
+    rectify_s: float
+    match_s: float
+    arrived_s: float
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A frame on its way."""
+
+    frame: StereoFrame
+    read_s: float
+    arrived_s: float
+    take: int  # a seek begins a new take; what is still on its way from the one before is thrown away
+    rectify_s: float = 0.0
+    again: bool = False  # it was matched before, with other settings
+
+
+class DepthStream:
+    """Depth of every frame of a file, or of the newest frame of a live source.
+
+    Iterate over it; the loop's body is the last step.  An error in the body ends the stream, an error in a step comes
+    out of the loop after the frames before it.
+
+    Parameters
+    ----------
+    source : Source; closed at the end
+    matcher : StereoMatcher; not to be used elsewhere meanwhile.  None: the default one
+    camera : Rectifier, which rectifies on the way, or Rig of a source that is rectified.  None: what the source knows
+    start_s, stop_s : s from the start of a file
+    start_index : what to number the frame at ``start_s``, if it is known
+    every : take only every so many frames
+    video : let each frame start from the one before it (``previous`` of :meth:`StereoMatcher.match`)
+    paced : play a file at its own speed instead of as fast as it goes
+    at_end : "stop", or "loop" (from the beginning again), or "wait" (for a seek)
+    report : called with a sentence for every frame that is lost and every retry; None: they are logged
+
+    Examples
+    --------
+    >>> import bdis
+    >>> from bdis.sources import open_source
+    >>> source = open_source("render:plane,frames=3,height=48,width=64")
+    >>> with DepthStream(source, bdis.StereoMatcher("fast")) as stream:
+    ...     for frame in stream:
+    ...         print(frame.index, round(frame.result.coverage))
+    0 1
+    1 1
+    2 1
+    >>> stream.figures().frames
+    3
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        matcher: StereoMatcher | None = None,
+        camera: Rectifier | Rig | None = None,
+        *,
+        start_s: float = 0.0,
+        start_index: int | None = None,
+        stop_s: float | None = None,
+        every: int = 1,
+        video: bool = True,
+        paced: bool = False,
+        at_end: Literal["stop", "loop", "wait"] = "stop",
+        report: Callable[[str], None] | None = None,
+    ):
+        if every < 1:
+            raise ValueError(f"every is {every}; expected 1 or more")
+        self.source, self.camera = source, camera
+        self.start_s, self.stop_s, self.every = start_s, stop_s, every
+        self.paced, self.at_end = paced, at_end
+        self._matcher = StereoMatcher() if matcher is None else matcher
+        self._video = video
+        self._report = report or logging.getLogger(__name__).warning
+        self._meter = Meter()
+        self._control = threading.Condition()
+        self._stopping = False
+        self._paused = False
+        self._steps = 0  # frames to let through although paused
+        self._seek: tuple[float, int | None] | None = (start_s, start_index) if start_s > 0 else None
+        self._take = 0
+        self._last: _Work | None = None
+        capacity = 1 if source.is_live else QUEUED_FRAMES
+        self._to_rectify: Lane[_Work] = Lane(capacity, source.is_live)
+        self._to_match: Lane[_Work] = Lane(capacity, source.is_live)
+        self._to_deliver: Lane[tuple[int, DepthFrame]] = Lane(capacity, source.is_live)
+        self._threads: list[threading.Thread] = []
+
+    # ------------------------------------------------------------ for the one who listens
+
+    def __iter__(self) -> Iterator[DepthFrame]:
+        self._start()
+        try:
+            while True:
+                take, frame = self._to_deliver.get()
+                if take == self._take:
+                    self._meter.delivered(time.perf_counter() - frame.arrived_s)
+                    yield frame
+        except Ended:
+            return
+        finally:
+            self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop all threads and close the source."""
+        with self._control:
+            self._stopping = True
+            self._control.notify_all()
+        for lane in self._lanes():
+            lane.end()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(STOP_S)
+        if not self._threads:
+            self.source.close()
+
+    def figures(self) -> Figures:
+        """How it is doing, or how it went."""
+        return self._meter.figures(sum(lane.dropped for lane in self._lanes()))
+
+    @property
+    def rig(self) -> Rig | None:
+        """The rectified cameras, if they are known."""
+        if isinstance(self.camera, Rectifier):
+            return self.camera.rig
+        return self.source.rig if self.camera is None else self.camera
+
+    # ------------------------------------------------------------ for the one who steers
+
+    @property
+    def matcher(self) -> StereoMatcher:
+        return self._matcher
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused
+
+    def pause(self) -> None:
+        """Hold after the frames that are on their way."""
+        with self._control:
+            self._paused, self._steps = True, 0
+
+    def play(self) -> None:
+        """Go on after :meth:`pause`."""
+        with self._control:
+            self._paused = False
+            self._control.notify_all()
+
+    def step(self) -> None:
+        """Let one frame through, and hold."""
+        with self._control:
+            self._paused = True
+            self._steps += 1
+            self._control.notify_all()
+
+    def seek(self, time_s: float) -> None:
+        """Go on with the frame at ``time_s``, which is also shown if the stream is paused.
+
+        Raises
+        ------
+        ValueError
+            The source is live.
+        """
+        if self.source.is_live:
+            raise ValueError(f"{self.source.name} is live: there is nothing to go back to")
+        with self._control:
+            self._seek = (time_s, None)
+            self._steps = 1 if self._paused else 0
+            self._control.notify_all()
+
+    def use(self, matcher: StereoMatcher) -> None:
+        """Match with another matcher from the next frame on; a paused stream does its last frame again."""
+        with self._control:
+            self._matcher = matcher
+            again = self._last if self._paused else None
+        if again is not None:
+            self._to_match.put(replace(again, again=True, arrived_s=time.perf_counter()))
+
+    # ------------------------------------------------------------ the steps, one thread each
+
+    def _lanes(self) -> tuple[Lane[Any], ...]:
+        return self._to_rectify, self._to_match, self._to_deliver
+
+    def _start(self) -> None:
+        if self._threads:
+            raise RuntimeError("a stream can be run only once")
+        steps: list[tuple[Callable[[Lane[Any]], None], Lane[Any]]] = [(self._read, self._to_match)]
+        if isinstance(self.camera, Rectifier):
+            steps = [(self._read, self._to_rectify), (self._rectify, self._to_match)]
+        steps.append((self._match, self._to_deliver))
+        self._threads = [
+            threading.Thread(target=self._guarded, args=step, name=f"bdis{step[0].__name__}", daemon=True)
+            for step in steps
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _guarded(self, step: Callable[[Lane[Any]], None], output: Lane[Any]) -> None:
+        """Run a step; however it ends, the one after it hears of it."""
+        error: BaseException | None = None
+        try:
+            step(output)
+        except Ended:
+            pass
+        except BaseException as caught:
+            error = caught
+        output.end(error)
+
+    def _read(self, output: Lane[_Work]) -> None:
+        clock = _Clock()
+        count = 0
+        try:
+            while self._wait_for_turn(clock):
+                begin = time.perf_counter()
+                frame = self._next_frame()
+                arrived = time.perf_counter()
+                if frame is None or (self.stop_s is not None and frame.time_s >= self.stop_s):
+                    if self.at_end == "stop":
+                        return
+                    self._rewind()
+                    continue
+                count += 1
+                if (count - 1) % self.every:
+                    continue
+                self._meter.time("read", arrived - begin)
+                if self.paced and not self.source.is_live and not self._paused:
+                    self._sleep(clock.wait_s(frame.time_s))
+                    arrived = time.perf_counter()
+                if not output.put(_Work(frame, arrived - begin, arrived, self._take)):
+                    return
+        finally:
+            self.source.close()
+
+    def _rectify(self, output: Lane[_Work]) -> None:
+        assert isinstance(self.camera, Rectifier)
+        is_first = True
+        while True:
+            work = self._to_rectify.get()
+            begin = time.perf_counter()
+            try:
+                left, right = self.camera(work.frame.left, work.frame.right)
+            except ValueError as error:
+                self._lost(work, error, is_first)
+                continue
+            is_first = False
+            took = time.perf_counter() - begin
+            self._meter.time("rectify", took)
+            if not output.put(replace(work, frame=replace(work.frame, left=left, right=right), rectify_s=took)):
+                return
+
+    def _match(self, output: Lane[tuple[int, DepthFrame]]) -> None:
+        previous: StereoResult | None = None
+        last_matcher, last_take = self._matcher, self._take
+        is_first = True
+        while True:
+            work = self._to_match.get()
+            matcher, frame = self._matcher, work.frame
+            if matcher is not last_matcher or work.take != last_take or work.again or not self._video:
+                previous = None
+            if previous is not None and previous.disparity.shape != frame.left.shape[:2]:
+                previous = None
+            begin = time.perf_counter()
+            try:
+                result = matcher.match(frame.left, frame.right, previous=previous)
+            except ValueError as error:
+                self._lost(work, error, is_first)
+                continue
+            took = time.perf_counter() - begin
+            self._meter.time("match", took)
+            previous, last_matcher, last_take, is_first = result, matcher, work.take, False
+            self._last = work
+            done = DepthFrame(
+                frame.index, frame.time_s, frame.left, frame.right, result,
+                work.read_s, work.rectify_s, took, work.arrived_s,
+            )  # fmt: skip
+            if not output.put((work.take, done)):
+                return
+
+    # ------------------------------------------------------------ what reading has to care about
+
+    def _next_frame(self) -> StereoFrame | None:
+        """The next frame that can be had; a source that is lost is tried again, less and less often."""
+        wait_s = FIRST_RETRY_S
+        while not self._stopping:
+            try:
+                return self.source.read()
+            except BadFrame as error:
+                self._meter.damaged += 1
+                self._report(f"{self.source.name}: {error}; skipped")
+            except SourceLost as error:
+                self._meter.retries += 1
+                self._report(f"{error}; trying again in {wait_s:g} s")
+                self.source.close()
+                self._sleep(wait_s)
+                wait_s = min(2 * wait_s, LONGEST_RETRY_S)
+        return None
+
+    def _wait_for_turn(self, clock: _Clock) -> bool:
+        """Wait while paused, and go where a seek wants; False if it is over."""
+        with self._control:
+            while self._paused and not self._steps and self._seek is None and not self._stopping:
+                self._control.wait()
+                clock.reset()
+            wanted, self._seek = self._seek, None
+            self._steps = max(0, self._steps - 1)
+        if wanted is not None:
+            self._take += 1
+            for lane in self._lanes():
+                lane.clear()
+            clock.reset()
+            self.source.seek(*wanted)
+        return not self._stopping
+
+    def _rewind(self) -> None:
+        """The end was reached: begin again, or wait for a seek."""
+        with self._control:
+            if self.at_end == "wait":
+                self._paused = True
+            elif self._seek is None:
+                self._seek = (self.start_s, None)
+
+    def _sleep(self, seconds: float) -> None:
+        """Wait, but not when it is time to stop or to go elsewhere."""
+        with self._control:
+            self._control.wait_for(lambda: self._stopping or self._seek is not None, max(0.0, seconds))
+
+    def _lost(self, work: _Work, error: ValueError, is_first: bool) -> None:
+        """A frame that cannot be used: one among good ones is skipped, but if the first cannot, none can."""
+        if is_first:
+            raise error
+        self._meter.damaged += 1
+        self._report(f"{self.source.name}: frame {work.frame.index}: {error}; skipped")
+
+
+class _Clock:
+    """When frames of a file are due if it is played at its own speed."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._offset_s: float | None = None
+
+    def wait_s(self, time_s: float) -> float:
+        """How long to wait for the frame of ``time_s``; one that is too late moves all that follow."""
+        now = time.perf_counter()
+        if self._offset_s is None or not -LATE_S <= self._offset_s + time_s - now <= 10:
+            self._offset_s = now - time_s
+        return self._offset_s + time_s - now
