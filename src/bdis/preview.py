@@ -112,16 +112,37 @@ def _panels(
     return panels
 
 
-def _range(image: Array) -> dict[str, float]:
-    """Colour range of the bulk of the known values, so that a few wild ones do not flatten the rest."""
+def color_range(image: Array) -> tuple[float, float]:
+    """Range of the bulk of the known values, so that a few wild ones do not flatten the rest.
+
+    Examples
+    --------
+    >>> color_range(np.full((4, 4), np.nan))
+    (0.0, 1.0)
+    """
     known = image[np.isfinite(image)]
     if not known.size:
-        return {"vmin": 0.0, "vmax": 1.0}
+        return 0.0, 1.0
     low, high = np.percentile(known, [1, 99])
     margin = 0.05 * (high - low) + 1e-6
-    return {"vmin": float(low - margin), "vmax": float(high + margin)}
+    return float(low - margin), float(high + margin)
+
+
+def color_top(image: Array) -> float:
+    """What the bulk of known values that begin at 0 stays below.
+
+    Examples
+    --------
+    >>> color_top(np.float32([0, 1, np.nan])) < 1
+    True
+    """
+    known = image[np.isfinite(image)]
+    return float(max(np.percentile(known, 97), 1e-6)) if known.size else 1.0
+
+
+def _range(image: Array) -> dict[str, float]:
+    return dict(zip(("vmin", "vmax"), color_range(image)))
 
 
 def _top(image: Array) -> dict[str, float]:
-    known = image[np.isfinite(image)]
-    return {"vmax": float(max(np.percentile(known, 97), 1e-6)) if known.size else 1.0}
+    return {"vmax": color_top(image)}

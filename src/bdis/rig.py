@@ -172,6 +172,7 @@ class Rig:
         *,
         max_depth_mm: float | None = None,
         min_probability: float = 0.0,
+        every: int = 1,
     ) -> Cloud:
         """The known pixels as points in the left camera's frame.
 
@@ -181,6 +182,7 @@ class Rig:
         colors : (height, width) grey or (height, width, 3 or 4) RGB(A), the left image, optional
         max_depth_mm : leave out what is further away
         min_probability : leave out what is less sure
+        every : take only every so many rows and columns
 
         Returns
         -------
@@ -190,7 +192,7 @@ class Rig:
         Raises
         ------
         ValueError
-            Sizes that do not fit each other.
+            Sizes that do not fit each other, or ``every`` below 1.
 
         Examples
         --------
@@ -199,19 +201,23 @@ class Rig:
         >>> Rig(500, cx=0, cy=0, baseline_mm=5).cloud(result).points.tolist()
         [[0.0, 0.0, 100.0]]
         """
+        if every < 1:
+            raise ValueError(f"every is {every}; expected 1 or more")
         depth = self.depth(result)
         if colors is not None and np.shape(colors)[:2] != depth.shape:
             raise ValueError(f"colors is {_size(np.shape(colors))} but the result is {_size(depth.shape)}")
         with np.errstate(invalid="ignore"):
-            kept = np.isfinite(depth) & (result.probability >= min_probability)
+            kept = np.isfinite(depth[::every, ::every])
+            kept &= result.probability[::every, ::every] >= min_probability
             if max_depth_mm is not None:
-                kept &= depth <= max_depth_mm
-        rows, columns = np.nonzero(kept)
-        z = depth[kept]
+                kept &= depth[::every, ::every] <= max_depth_mm
+        rows, columns = (every * places for places in np.nonzero(kept))
+        z = depth[rows, columns]
         scale = z / np.float32(self.focal_px)
         x, y = (columns - self.cx).astype(np.float32) * scale, (rows - self.cy).astype(np.float32) * scale
-        sigma = None if result.variance is None else np.sqrt(self.depth_variance(result)[kept])
-        return Cloud(np.stack([x, y, z], -1), None if colors is None else as_rgb_bytes(colors)[kept], sigma)
+        sigma = None if result.variance is None else np.sqrt(self.depth_variance(result)[rows, columns])
+        paint = None if colors is None else as_rgb_bytes(colors)[rows, columns]
+        return Cloud(np.stack([x, y, z], -1), paint, sigma)
 
     def scaled(self, factor: float) -> Rig:
         """The rig of the same images resized by ``factor`` (0.5 = half as wide and high).

@@ -1,0 +1,99 @@
+"""``bdis view``."""
+
+import os
+import sys
+import webbrowser
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..config import Settings
+from ..rectify import Rectifier
+from ..rig import Rig
+from ..sources import Source
+from ..viewer import Viewer
+from . import terminal
+from .inputs import Camera
+from .live import SourceOptions, open_with_camera, parse_time
+from .settings import parse_settings, with_uncertainty
+from .terminal import UsageError
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of the command."""
+
+    source: SourceOptions
+    camera: Camera
+    preset: str
+    assignments: list[str]
+    start: str | None
+    host: str
+    port: int
+    browser: bool
+    out: Path
+    max_depth_mm: float | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Where the page is and what it begins with."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    browser: bool = True
+    out: Path = Path("bdis-view")
+    preset: str = "balanced"
+    max_depth_mm: float | None = None
+    start_s: float = 0.0
+
+
+def run_view(request: Request) -> None:
+    """Open the source, show it until Ctrl-C."""
+    if not 0 <= request.port < 65536:
+        raise UsageError(f"--port is {request.port}; expected 0 to 65535")
+    if request.max_depth_mm is not None and not request.max_depth_mm > 0:
+        raise UsageError(f"--max-depth is {request.max_depth_mm:g}; expected a number of mm above 0")
+    settings = with_uncertainty(parse_settings(request.preset, request.assignments), request.assignments)
+    with terminal.working(f"opening {request.source.left}"):
+        source, camera, _, remarks = open_with_camera(request.source, request.camera, color=True)
+    if remarks:
+        terminal.say(f"calibration: {', '.join(remarks)}")
+    start_s = parse_time(request.start, source, "--start") or 0.0
+    page = Page(
+        request.host, request.port, request.browser, request.out, request.preset, request.max_depth_mm, start_s=start_s
+    )
+    show(source, camera, settings, page)
+
+
+def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, page: Page) -> None:
+    """A source in the browser, until Ctrl-C."""
+    from ..matcher import StereoMatcher
+    from ..stream import DepthStream
+
+    stream = DepthStream(
+        source, StereoMatcher(**asdict(settings)), camera,
+        start_s=page.start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=terminal.warn,
+    )  # fmt: skip
+    viewer = Viewer(
+        stream, host=page.host, port=page.port, out=page.out, preset=page.preset, max_depth_mm=page.max_depth_mm,
+        is_turning=True, title=f"bdis · {source.name}",
+    )  # fmt: skip
+    with viewer:
+        terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")
+        if stream.rig is None:
+            terminal.warn("no calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM")
+        if page.browser and _has_screen():
+            webbrowser.open(viewer.url)
+        try:
+            with terminal.working("waiting for the first frame", if_slow=terminal.COMPILING):
+                viewer.wait_for_frame()
+        except KeyboardInterrupt:
+            return
+        viewer.serve()
+
+
+def _has_screen() -> bool:
+    """False where a browser would be one of text, in this terminal."""
+    is_unix_desktop = sys.platform not in ("win32", "darwin")
+    wanted = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return not is_unix_desktop or any(os.environ.get(name) for name in wanted)

@@ -1,0 +1,156 @@
+"""What is known of the pixels of a frame, as maps with a unit, and how a map is coloured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..optional import require
+from ..preview import color_range, color_top
+from ..result import StereoResult
+from ..rig import Rig
+from ..stream import DepthFrame
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Range = tuple[float, float]
+UNKNOWN = (52, 56, 62)  # a grey that no colour map has, quiet on a dark page
+_COLORMAPS = {"depth": "turbo_r", "disparity": "turbo", "sigma": "magma", "probability": "viridis"}  # near is warm
+
+
+@dataclass(frozen=True)
+class Look:
+    """What of a frame is shown, and how; the same for all who watch.
+
+    Attributes
+    ----------
+    shown : name of the map in the panel
+    cloud_color : "image", or the name of a map
+    ranges : values of the first and the last colour of each map
+    point_size : of the cloud, in distances between points
+    most_points : the live cloud is thinned out to about as many
+    max_depth_mm : what is further counts as unknown
+    is_turning : the scene sways
+    """
+
+    shown: str
+    cloud_color: str = "image"
+    ranges: Mapping[str, Range] | None = None
+    point_size: float = 1.3
+    most_points: int = 60_000
+    max_depth_mm: float | None = None
+    is_turning: bool = False
+
+    def range_of(self, name: str) -> Range:
+        return (self.ranges or {}).get(name, (0.0, 1.0))
+
+
+class Maps:
+    """The maps of one frame; each is computed when it is first asked for.
+
+    Parameters
+    ----------
+    frame : the frame
+    rig : the rectified cameras; None: there is no depth, and sigma is that of the disparity
+    max_depth_mm : what is further counts as unknown
+    """
+
+    def __init__(self, frame: DepthFrame, rig: Rig | None, max_depth_mm: float | None = None):
+        self.frame, self.rig, self.max_depth_mm = frame, rig, max_depth_mm
+
+    @property
+    def result(self) -> StereoResult:
+        return self.frame.result
+
+    @cached_property
+    def depth(self) -> Array:
+        """float32 (height, width), mm."""
+        assert self.rig is not None
+        depth = self.rig.depth(self.result)
+        return depth if self.max_depth_mm is None else np.where(depth <= self.max_depth_mm, depth, np.float32(np.nan))
+
+    @cached_property
+    def disparity(self) -> Array:
+        """float32 (height, width), px."""
+        return self._where_shown(self.result.disparity)
+
+    @cached_property
+    def sigma(self) -> Array:
+        """float32 (height, width): of the depth in mm, or of the disparity in px."""
+        if self.result.variance is None:
+            return np.full_like(self.result.disparity, np.nan)
+        variance = self.result.variance if self.rig is None else self.rig.depth_variance(self.result)
+        return self._where_shown(np.sqrt(variance))
+
+    @cached_property
+    def probability(self) -> Array:
+        """float32 (height, width), 0 to 1."""
+        return self._where_shown(np.where(self.result.known, self.result.probability, np.float32(np.nan)))
+
+    def __getitem__(self, name: str) -> Array:
+        return np.asarray(getattr(self, name))
+
+    def _where_shown(self, values: Array) -> Array:
+        if self.rig is None or self.max_depth_mm is None:
+            return values
+        return np.where(np.isnan(self.depth), np.float32(np.nan), values)
+
+    def fitted_range(self, name: str) -> Range:
+        """The range of the bulk of a map's values, in round numbers."""
+        if name == "probability":
+            return 0.0, 1.0
+        low, high = (0.0, color_top(self[name])) if name == "sigma" else color_range(self[name])
+        digits = 1 - int(np.floor(np.log10(max(high - low, 1e-9))))  # two of the span
+        low, high = round(low, digits), round(high, digits)
+        return (low, high) if low < high else (low, low + 10.0**-digits)
+
+
+def map_names(rig: Rig | None, has_sigma: bool) -> tuple[str, ...]:
+    """The maps there are, the most telling first.
+
+    Examples
+    --------
+    >>> map_names(None, has_sigma=False)
+    ('disparity', 'probability')
+    """
+    names = ("depth", "disparity", "sigma", "probability")
+    return tuple(name for name in names if (name != "depth" or rig) and (name != "sigma" or has_sigma))
+
+
+def unit_of(name: str, rig: Rig | None) -> str:
+    """mm, px, or nothing.
+
+    Examples
+    --------
+    >>> unit_of("sigma", None)
+    'px'
+    """
+    if name == "probability":
+        return ""
+    return "px" if rig is None or name == "disparity" else "mm"
+
+
+@cache
+def palette(name: str) -> NDArray[np.uint8]:
+    """uint8 (257, 3): the 256 colours of a map, and that of the unknown."""
+    colors = require("matplotlib", "the viewer").colormaps[_COLORMAPS[name]](np.arange(256))[:, :3]
+    return np.vstack([np.rint(255 * colors), UNKNOWN]).astype(np.uint8)
+
+
+def colored(name: str, values: Array, span: Range) -> NDArray[np.uint8]:
+    """Values of a map as colours, uint8 with one more axis; beyond the range they stay those of its ends.
+
+    Examples
+    --------
+    >>> colored("depth", np.float32([np.nan]), (0, 1)).tolist() == [list(UNKNOWN)]
+    True
+    """
+    low, high = span
+    with np.errstate(invalid="ignore"):
+        steps = np.clip((values - np.float32(low)) * np.float32(256 / (high - low)), 0, 255)
+    places = np.where(np.isnan(steps), np.float32(256), steps).astype(np.intp)
+    return palette(name)[places]

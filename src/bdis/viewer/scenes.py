@@ -1,0 +1,182 @@
+"""What is seen in the middle of the page: the cloud before its camera, or without a calibration a flat map."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rig import Rig, as_rgb_bytes
+from .maps import UNKNOWN, Look, Maps, colored
+
+Vector = NDArray[np.float64]
+FIELD_OF_VIEW = math.radians(40)  # vertical, of those who watch
+PICK_WITHIN = math.radians(1.2)  # of the ray of a click
+FRONT = 0.02  # share of the distance that points may lie behind the first one and still be meant by a click
+SWAY, SWAY_S = math.radians(28), 14.0  # how far to each side, and how long to and fro
+_THUMBNAIL = 160  # px, the picture in the frustum
+_MARK = (255, 255, 255)
+
+
+@dataclass(frozen=True)
+class Standpoint:
+    """Where one who watches begins; y is down."""
+
+    position: Vector
+    look_at: Vector
+
+
+class CloudScene:
+    """Points in mm in the left camera's frame, and that camera."""
+
+    def __init__(self, server: Any, rig: Rig, size: tuple[int, int]):
+        self._server, self._rig = server, rig
+        width, height = size
+        scene = server.scene
+        self._root = scene.add_frame("/rig", show_axes=False)
+        self._cloud = scene.add_point_cloud(
+            "/rig/cloud", np.zeros((0, 3), np.float32), np.zeros((0, 3), np.uint8),
+            precision="float32", point_shape="circle", point_shading="flat",
+        )  # fmt: skip
+        self._frustum = scene.add_camera_frustum(
+            "/rig/camera", 2 * math.atan(height / 2 / rig.focal_px), width / height,
+            scale=1.0, thickness=1.5, thickness_units="screen", color=(170, 178, 190), format="jpeg",
+        )  # fmt: skip
+        self._mark = scene.add_icosphere("/rig/mark", 1.0, color=_MARK, visible=False, cast_shadow=False)
+        self._label = scene.add_label("/rig/mark_label", "", visible=False, anchor="bottom-center")
+        self._points = np.zeros((0, 3), np.float32)
+        self._centre = np.array([0.0, 0.0, 100.0])
+        self._angle = 0.0
+        self.standpoint: Standpoint | None = None
+
+    def show(self, maps: Maps, look: Look) -> None:
+        """Everything about a frame but where one looks from."""
+        height, width = maps.result.disparity.shape
+        every = max(1, round(math.sqrt(height * width / look.most_points)))
+        wanted = as_rgb_bytes(maps.frame.left) if look.cloud_color == "image" else None
+        cloud = self._rig.cloud(maps.result, wanted, max_depth_mm=look.max_depth_mm, every=every)
+        if cloud.colors is not None:
+            colors = cloud.colors
+        elif look.cloud_color == "sigma" and cloud.sigma_mm is not None:
+            colors = colored("sigma", cloud.sigma_mm, look.range_of("sigma"))
+        else:
+            colors = colored("depth", cloud.points[:, 2], look.range_of("depth"))
+        self._points = cloud.points
+        if len(cloud) and self.standpoint is None:
+            self._place()
+        self._cloud.points, self._cloud.colors = cloud.points, colors
+        distance = float(np.median(cloud.points[:, 2])) if len(cloud) else float(self._centre[2])
+        # A point as large as the gap to its neighbour closes the surface.
+        self._cloud.point_size = round(look.point_size * every * distance / self._rig.focal_px, 3)
+        thumbnail = max(1, width // _THUMBNAIL)
+        self._frustum.image = as_rgb_bytes(maps.frame.left[::thumbnail, ::thumbnail])
+
+    def _place(self) -> None:
+        """Look at the first cloud from behind the endoscope, from above and aside, so that both are seen."""
+        low, high = np.percentile(self._points.astype(np.float64), [2, 98], axis=0)
+        self._centre = (low + high) / 2
+        yaw, pitch = math.radians(24), math.radians(16)
+        away = np.array([-math.sin(yaw) * math.cos(pitch), -math.sin(pitch), -math.cos(yaw) * math.cos(pitch)])
+        target = 0.85 * self._centre
+        distance = 0.5 * float(np.linalg.norm(high - low)) / math.sin(FIELD_OF_VIEW / 2)
+        self.standpoint = Standpoint(target + distance * away, target)
+        self._frustum.scale = float(0.07 * self._centre[2])
+
+    def turn(self, seconds: float | None) -> None:
+        """Sway about the middle of the cloud; None: stand still, straight."""
+        self._angle = 0.0 if seconds is None else SWAY * math.sin(2 * math.pi * seconds / SWAY_S)
+        rotation = self._rotation()
+        with self._server.atomic():
+            self._root.wxyz = (math.cos(self._angle / 2), 0.0, math.sin(self._angle / 2), 0.0)
+            self._root.position = self._centre - rotation @ self._centre
+
+    def _rotation(self) -> Vector:
+        cos, sin = math.cos(self._angle), math.sin(self._angle)
+        return np.array([[cos, 0, sin], [0, 1, 0], [-sin, 0, cos]])
+
+    def pick(self, origin: Any, direction: Any) -> tuple[int, int] | None:
+        """The pixel (x, y) of the point that a ray meets first."""
+        inverse = self._rotation().T
+        offset = self._centre - self._rotation() @ self._centre
+        start, way = inverse @ (np.asarray(origin) - offset), inverse @ np.asarray(direction)
+        place = nearest_to_ray(self._points, start, way)
+        if place is None:
+            return None
+        x, y, z = self._points[place]
+        scale = self._rig.focal_px / z
+        return round(float(x * scale + self._rig.cx)), round(float(y * scale + self._rig.cy))
+
+    def mark(self, maps: Maps, pixel: tuple[int, int] | None, text: str) -> None:
+        """Put the mark where the pixel's point is."""
+        x, y = pixel or (-1, -1)
+        height, width = maps.result.disparity.shape
+        z = float(maps.depth[y, x]) if 0 <= x < width and 0 <= y < height else math.nan
+        self._mark.visible = self._label.visible = not math.isnan(z)
+        if math.isnan(z):
+            return
+        point = np.array([(x - self._rig.cx) * z, (y - self._rig.cy) * z, self._rig.focal_px * z]) / self._rig.focal_px
+        self._mark.scale = 0.008 * z
+        self._mark.position = point
+        self._label.position = point - [0, 0.015 * z, 0]
+        self._label.text = text
+
+
+class FlatScene:
+    """The chosen map on a wall: with no calibration there is no depth to be had."""
+
+    def __init__(self, server: Any, size: tuple[int, int]):
+        self._width, self._height = size
+        blank = np.full((2, 2, 3), UNKNOWN, np.uint8)
+        self._wall = server.scene.add_image("/map", blank, float(self._width), float(self._height), format="jpeg")
+        self._mark = server.scene.add_icosphere("/mark", 0.006 * self._height, color=_MARK, visible=False)
+        self._label = server.scene.add_label("/mark_label", "", visible=False, anchor="bottom-center")
+        distance = 0.55 * max(self._height, self._width) / math.tan(FIELD_OF_VIEW / 2)
+        self.standpoint: Standpoint | None = Standpoint(np.array([0.0, 0.0, -distance]), np.zeros(3))
+
+    def show(self, maps: Maps, look: Look) -> None:
+        self._wall.image = colored(look.shown, maps[look.shown], look.range_of(look.shown))
+
+    def turn(self, seconds: float | None) -> None:
+        """A wall stands still."""
+
+    def pick(self, origin: Any, direction: Any) -> tuple[int, int] | None:
+        """The pixel (x, y) that a ray meets."""
+        start, way = np.asarray(origin), np.asarray(direction)
+        if way[2] == 0:
+            return None
+        x, y, _ = start - way * (start[2] / way[2])
+        pixel = math.floor(x + self._width / 2), math.floor(y + self._height / 2)
+        return pixel if 0 <= pixel[0] < self._width and 0 <= pixel[1] < self._height else None
+
+    def mark(self, maps: Maps, pixel: tuple[int, int] | None, text: str) -> None:
+        self._mark.visible = self._label.visible = pixel is not None
+        if pixel is not None:
+            point = np.array([pixel[0] + 0.5 - self._width / 2, pixel[1] + 0.5 - self._height / 2, -1.0])
+            self._mark.position, self._label.position = point, point - [0, 0.012 * self._height, 0]
+            self._label.text = text
+
+
+def nearest_to_ray(points: NDArray[np.float32], start: Vector, way: Vector) -> int | None:
+    """Which point a click means: of those close to its ray the first, and of its neighbours the closest.
+
+    Examples
+    --------
+    >>> points = np.float32([[0, 0, 50], [0.1, 0, 50], [0, 0, 90], [30, 0, 50]])
+    >>> nearest_to_ray(points, np.zeros(3), np.array([0.1, 0, 50.0]))
+    1
+    """
+    if not len(points):
+        return None
+    way = way / np.linalg.norm(way)
+    ahead = points - start
+    along = ahead @ way
+    aside = np.linalg.norm(ahead - along[:, None] * way, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = (along > 0) & (aside < math.tan(PICK_WITHIN) * along)
+    if not near.any():
+        return None
+    near &= along < along[near].min() * (1 + FRONT)
+    return int(np.flatnonzero(near)[np.argmin(aside[near])])
