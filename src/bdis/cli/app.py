@@ -69,6 +69,10 @@ def _root(
 def demo(
     out: Out = Path("bdis-demo"),
     preset: options.Preset = "balanced",
+    view: Annotated[bool, typer.Option("--view", help="Then watch it moving in the browser.")] = False,
+    host: options.Host = "127.0.0.1",
+    port: options.Port = 8080,
+    browser: options.Browser = True,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -77,10 +81,13 @@ def demo(
     \b
     bdis demo
     bdis demo -o somewhere --preset fast
+    bdis demo --view
     """
-    from .demo import run_demo
+    from .demo import run_demo, view_demo
 
     run_demo(out, preset)
+    if view:
+        view_demo(out, preset, host, port, browser)
 
 
 @app.command(short_help="Disparity, depth in mm and a point cloud of a pair.")

@@ -81,6 +81,22 @@ def run_demo(out: Path, preset: str) -> None:
     terminal.give({**figures, "folder": out, "files": written})
 
 
+def view_demo(out: Path, preset: str, host: str, port: int, browser: bool) -> None:
+    """Watch the scene of the demo while the cameras move."""
+    from ..sources import RenderedSource
+    from .view import Page, show
+
+    page = Page(host, port, browser, out, preset)
+    page.check()
+    terminal.say("\nEach frame of the scene is rendered once, about a second each, then it plays at its own speed.")
+    show(
+        RenderedSource("tissue", height=HEIGHT, width=WIDTH, seed=SEED),
+        None,
+        parse_settings(preset, ["variance=true"]),
+        page,
+    )
+
+
 def _error_mm(result: StereoResult, rig: Rig, true_depth_mm: np.ndarray, true_disparity: np.ndarray) -> np.ndarray:
     """Distance to the exact depth where the right camera sees the point as well."""
     error = np.abs(rig.depth(result) - true_depth_mm)

@@ -50,3 +50,6 @@ Rectify = Annotated[
     typer.Option("--rectify/--no-rectify", help="Rectify first; default: if the calibration is of raw cameras."),
 ]
 MaxDepth = Annotated[float | None, typer.Option(metavar="MM", help="What is further counts as unknown.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines look as well.")]
+Port = Annotated[int, typer.Option(help="The next free one is taken if it is in use.")]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")]

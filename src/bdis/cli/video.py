@@ -101,11 +101,9 @@ def view(
     preset: options.Preset = "balanced",
     set_: options.Set = None,
     start: Annotated[str | None, typer.Option(metavar="WHEN", help="First frame: a number, 90s or 1:30.")] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines look as well.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The next free one is taken if it is in use.")] = 8080,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+    host: options.Host = "127.0.0.1",
+    port: options.Port = 8080,
+    browser: options.Browser = True,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where the buttons save screenshots and clouds.")
     ] = Path("bdis-view"),
@@ -130,12 +128,12 @@ def view(
     """
     from .inputs import Camera
     from .live import SourceOptions
-    from .view import Request, run_view
+    from .view import Page, Request, run_view
 
     run_view(
         Request(
             SourceOptions(source, right, layout, squeezed, deinterlace, fps),
             Camera(calib, calib_right, unit, calib_scale, rectify, focal, baseline, cx, cy),
-            preset, set_ or [], start, host, port, browser, out, max_depth,
+            set_ or [], start, Page(host, port, browser, out, preset, max_depth),
         )
     )  # fmt: skip

@@ -19,22 +19,6 @@ from .terminal import UsageError
 
 
 @dataclass(frozen=True)
-class Request:
-    """The options of the command."""
-
-    source: SourceOptions
-    camera: Camera
-    preset: str
-    assignments: list[str]
-    start: str | None
-    host: str
-    port: int
-    browser: bool
-    out: Path
-    max_depth_mm: float | None
-
-
-@dataclass(frozen=True)
 class Page:
     """Where the page is and what it begins with."""
 
@@ -44,35 +28,46 @@ class Page:
     out: Path = Path("bdis-view")
     preset: str = "balanced"
     max_depth_mm: float | None = None
-    start_s: float = 0.0
+
+    def check(self) -> None:
+        """Refuse what makes no sense before anything is opened."""
+        if not 0 <= self.port < 65536:
+            raise UsageError(f"--port is {self.port}; expected 0 to 65535")
+        if self.max_depth_mm is not None and not self.max_depth_mm > 0:
+            raise UsageError(f"--max-depth is {self.max_depth_mm:g}; expected a number of mm above 0")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of the command."""
+
+    source: SourceOptions
+    camera: Camera
+    assignments: list[str]
+    start: str | None
+    page: Page
 
 
 def run_view(request: Request) -> None:
     """Open the source, show it until Ctrl-C."""
-    if not 0 <= request.port < 65536:
-        raise UsageError(f"--port is {request.port}; expected 0 to 65535")
-    if request.max_depth_mm is not None and not request.max_depth_mm > 0:
-        raise UsageError(f"--max-depth is {request.max_depth_mm:g}; expected a number of mm above 0")
-    settings = with_uncertainty(parse_settings(request.preset, request.assignments), request.assignments)
+    page = request.page
+    page.check()
+    settings = with_uncertainty(parse_settings(page.preset, request.assignments), request.assignments)
     with terminal.working(f"opening {request.source.left}"):
         source, camera, _, remarks = open_with_camera(request.source, request.camera, color=True)
     if remarks:
         terminal.say(f"calibration: {', '.join(remarks)}")
-    start_s = parse_time(request.start, source, "--start") or 0.0
-    page = Page(
-        request.host, request.port, request.browser, request.out, request.preset, request.max_depth_mm, start_s=start_s
-    )
-    show(source, camera, settings, page)
+    show(source, camera, settings, page, parse_time(request.start, source, "--start") or 0.0)
 
 
-def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, page: Page) -> None:
+def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, page: Page, start_s: float = 0.0) -> None:
     """A source in the browser, until Ctrl-C."""
     from ..matcher import StereoMatcher
     from ..stream import DepthStream
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,
-        start_s=page.start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=terminal.warn,
+        start_s=start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=terminal.warn,
     )  # fmt: skip
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=page.out, preset=page.preset, max_depth_mm=page.max_depth_mm,

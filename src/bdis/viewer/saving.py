@@ -14,7 +14,7 @@ from ..preview import write_preview
 from .maps import Maps
 
 PATIENCE_S = 20.0  # for a browser to draw its view once more
-BACKGROUND = np.array([24, 26, 29])  # of a screenshot, as the page has it
+BACKGROUND = np.array([20, 20, 20])  # of a screenshot, as the page has it
 
 
 class SaveButtons:

@@ -18,7 +18,7 @@ PICK_WITHIN = math.radians(1.2)  # of the ray of a click
 FRONT = 0.02  # share of the distance that points may lie behind the first one and still be meant by a click
 SWAY, SWAY_S = math.radians(28), 14.0  # how far to each side, and how long to and fro
 _THUMBNAIL = 160  # px, the picture in the frustum
-_MARK = (255, 255, 255)
+_MARK = (0, 230, 255)  # neither tissue nor blood nor a highlight has it
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class CloudScene:
         if math.isnan(z):
             return
         point = np.array([(x - self._rig.cx) * z, (y - self._rig.cy) * z, self._rig.focal_px * z]) / self._rig.focal_px
-        self._mark.scale = 0.008 * z
+        self._mark.scale = 0.01 * z
         self._mark.position = point
         self._label.position = point - [0, 0.015 * z, 0]
         self._label.text = text

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from ..atomic import Place
 from ..matcher import StereoMatcher
 from ..optional import require
@@ -29,7 +31,6 @@ PUSHES_PER_S = 15.0  # at most; frames in between are not shown
 FIGURES_S = 0.4  # between two looks at the figures
 QUIET_S = 1.5  # without a frame before the page says what may be going on
 PORTS_TRIED = 100
-SETTLED_S = 1.5  # after a browser has come or was sent elsewhere, before moves of its view are someone's
 UP = (0.0, -1.0, 0.0)  # y is down
 _NO_DEPTH = "No calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM.  Shown is what there is."
 _WAITING = "Waiting for a frame.  A first match compiles the kernels: once per machine, about 25 s."
@@ -98,11 +99,11 @@ class Viewer:
         self._shown: Maps | None = None
         self._scene: CloudScene | FlatScene | None = None
         self._pixel: tuple[int, int] | None = None
-        self._complaints: dict[str, str] = {}
+        self._notices: dict[str, str] = {}
         self._is_stale = self._is_over = False
-        self._is_awaited = True
+        self._is_awaited, self._is_placed = True, False
         self._error: BaseException | None = None
-        self._arrived_s = self._placed_s = 0.0
+        self._arrived_s = 0.0
         self._has_first = threading.Event()
         self._stop = threading.Event()
         self._server: Any = None
@@ -210,7 +211,7 @@ class Viewer:
         # Half of the time belongs to others, however large the cloud is.
         while not self._stop.wait(max(1 / PUSHES_PER_S - took, took)):
             now = time.monotonic()
-            if self._server.get_clients():
+            if self._server.get_clients() or self._shown is None:
                 if self._is_stale and self._newest is not None:
                     self._is_stale = False
                     self._show(self._newest)
@@ -243,7 +244,7 @@ class Viewer:
             self._scene.show(maps, look)
             self._scene.mark(maps, self._pixel, short)
         self._shown = maps
-        if not self._placed_s and self._scene.standpoint is not None:
+        if not self._is_placed and self._scene.standpoint is not None:
             self._place_all(self._scene.standpoint)
 
     def _show_figures(self) -> None:
@@ -275,14 +276,12 @@ class Viewer:
 
     def _complain(self, where: str, text: str | None) -> None:
         """A wrong value is told until it is put right; what was used before it stays in use."""
-        if text is None:
-            self._complaints.pop(where, None)
-        else:
-            self._complaints[where] = text
-        self._message.content = "".join(notice(words, "error") for words in self._complaints.values())
+        self._notices[where] = "" if text is None else notice(text, "error")
+        self._message.content = "".join(self._notices.values())
 
     def _tell(self, text: str, is_good: bool) -> None:
-        self._message.content = notice(f"Saved {text}" if is_good else text, "done" if is_good else "error")
+        self._notices["saved"] = notice(f"Saved {text}" if is_good else text, "done" if is_good else "error")
+        self._message.content = "".join(self._notices.values())
 
     def _click(self, event: Any) -> None:
         if self._scene is not None:
@@ -290,21 +289,26 @@ class Viewer:
             self._mark_stale()
 
     def _welcome(self, client: Any) -> None:
+        """A browser has come: show it the newest frame, and notice when someone takes hold of its view."""
         self._mark_stale()
-        begun, last = time.monotonic(), client.camera.position
+        has_arrived = False
 
         def moved(camera: Any) -> None:
-            nonlocal last
-            before, last = last, camera.position
-            is_settled = time.monotonic() - max(begun, self._placed_s) > SETTLED_S
-            if is_settled and float(abs(last - before).max()) > 0:
+            nonlocal has_arrived
+            standpoint = self._scene.standpoint if self._scene is not None else None
+            if standpoint is None:
+                return
+            close = 1e-3 * float(np.linalg.norm(standpoint.position - standpoint.look_at))
+            if np.allclose(camera.position, standpoint.position, atol=close):
+                has_arrived = True  # where the page itself has put it
+            elif has_arrived:
                 self._looks.stop_turning()
 
         client.camera.on_update(moved)
 
     def _place_all(self, standpoint: Standpoint) -> None:
         """Let all who watch, now and later, begin where the cloud is seen well."""
-        self._placed_s = time.monotonic()
+        self._is_placed = True
         start = self._server.initial_camera
         start.position, start.look_at, start.up = standpoint.position, standpoint.look_at, UP
         for client in self._server.get_clients().values():
