@@ -3,13 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint benchmark browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest
+
+# For the tests of the viewer, which are skipped where there is none; installed only where that takes no password.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  (apt-get install -y chromium || (apt-get update && apt-get install -y chromium)) >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "no chromium: the viewer is not tested in a browser"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from ..rig import Rig
 from .maps import Look, Maps, unit_of
 from .panels import Pictures
 
+_STEPS = {"depth": 0.1, "disparity": 0.1, "sigma": 0.01}  # their digits are those that can be typed
 FEWEST_POINTS, MOST_POINTS = 5_000, 400_000
 
 
@@ -50,7 +51,7 @@ class LookControls:
                 self._add_cloud_controls(gui, names)
         with pictures.tab, gui.add_folder("Colour ranges"):
             self._ranges = {
-                name: gui.add_vector2(f"{name.capitalize()}, {unit_of(name, rig)}", (0.0, 1.0), step=0.1)
+                name: gui.add_vector2(f"{name.capitalize()}, {unit_of(name, rig)}", (0.0, 1.0), step=_STEPS[name])
                 for name in names
                 if name != "probability"
             }

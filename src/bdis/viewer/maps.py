@@ -19,7 +19,8 @@ from ..stream import DepthFrame
 Array = np.ndarray[Any, np.dtype[Any]]
 Range = tuple[float, float]
 UNKNOWN = (52, 56, 62)  # a grey that no colour map has, quiet on a dark page
-_COLORMAPS = {"depth": "turbo_r", "disparity": "turbo", "sigma": "magma", "probability": "viridis"}  # near is warm
+_COLORMAPS = {"depth": "turbo_r", "disparity": "turbo", "sigma": "plasma", "probability": "viridis"}
+# Near is warm; no map begins with black, which would be lost on a dark page.
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def colored(name: str, values: Array, span: Range) -> NDArray[np.uint8]:
     True
     """
     low, high = span
-    with np.errstate(invalid="ignore"):
-        steps = np.clip((values - np.float32(low)) * np.float32(256 / (high - low)), 0, 255)
-    places = np.where(np.isnan(steps), np.float32(256), steps).astype(np.intp)
-    return palette(name)[places]
+    steps = np.asarray((values - np.float32(low)) * np.float32(256 / (high - low)))
+    np.clip(steps, 0, 255, out=steps)
+    np.nan_to_num(steps, copy=False, nan=256)
+    return palette(name).take(steps.astype(np.intp), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Pictures:
         if look.cloud_color not in ("image", look.shown) and self._rig is not None:
             unit = unit_of(look.cloud_color, self._rig)
             name = look.cloud_color
-            bars.append(color_bar(f"Cloud: {name}", name, unit, look.range_of(name)))
+            bars.append(color_bar(f"Cloud: {name}", name, unit, look.range_of(name), has_unknown=False))
         self._bars.content = "".join(bars)
 
     def read_out(self, text: str) -> None:
@@ -51,21 +52,28 @@ class Pictures:
         self._reading.content = f"<div style='{_BOX}'>{text}</div>"
 
 
-def color_bar(title: str, name: str, unit: str, span: Range) -> str:
+def color_bar(title: str, name: str, unit: str, span: Range, has_unknown: bool = True) -> str:
     """HTML of the colours of a map, with numbers below."""
     colors = palette(name)
     stops = ",".join("rgb({},{},{})".format(*colors[place]) for place in np.linspace(0, 255, 24).astype(int))
-    low, high = span
-    digits = max(0, 1 - int(np.floor(np.log10(high - low))))
-    numbers = "".join(f"<span>{value:.{digits}f}</span>" for value in np.linspace(low, high, 5))
+    numbers = "".join(f"<span>{value:.3g}</span>" for value in np.linspace(*span, 5))
     grey = "rgb({},{},{})".format(*UNKNOWN)
-    return (
-        f"<div style='{_BOX}'><div>{html.escape(title)}{f', {unit}' if unit else ''}"
+    unknown = (
         f"<span style='float:right;{_MUTED}'><span style='display:inline-block;width:0.8em;height:0.8em;"
-        f"border:1px solid #888;background:{grey}'></span> unknown</span></div>"
-        f"<div style='height:0.8em;background:linear-gradient(to right,{stops})'></div>"
+        f"border:1px solid #888;background:{grey}'></span> unknown</span>"
+    )
+    return (
+        f"<div style='{_BOX}'><div>{html.escape(title)}{f', {unit}' if unit else ''}{unknown if has_unknown else ''}"
+        f"</div><div style='height:0.8em;background:linear-gradient(to right,{stops})'></div>"
         f"<div style='display:flex;justify-content:space-between'>{numbers}</div></div>"
     )
+
+
+def tab_title(title: str) -> str:
+    """HTML that names the browser's tab, which viser has no call for."""
+    script = html.escape(f"document.title={json.dumps(title)}", quote=True)
+    pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
+    return f'<img src="{pixel}" style="display:none" onload="{script}">'
 
 
 def reading_in_words(maps: Maps, pixel: tuple[int, int] | None) -> tuple[str, str]:
@@ -74,9 +82,6 @@ def reading_in_words(maps: Maps, pixel: tuple[int, int] | None) -> tuple[str, st
         what = "a point of the cloud" if maps.rig else "the picture"
         return f"<span style='{_MUTED}'>Click {what} to read its depth here.</span>", ""
     x, y = pixel
-    height, width = maps.result.disparity.shape
-    if not (0 <= x < width and 0 <= y < height):
-        return f"Pixel ({x}, {y}) is outside the picture.", ""
 
     def value(values: Array) -> float:
         return float(values[y, x])
@@ -93,19 +98,23 @@ def reading_in_words(maps: Maps, pixel: tuple[int, int] | None) -> tuple[str, st
     return f"{where}<b style='font-size:1.3em'>{name} {short}</b><div>{more}</div>", short
 
 
-def figures_in_words(figures: Figures, maps: Maps | None, size: str) -> str:
+def figures_in_words(figures: Figures, maps: Maps | None, is_video: bool) -> str:
     """HTML of the live figures."""
     rows = []
     if maps is not None:
         frame, latency = maps.frame, figures.latency_ms
+        height, width = maps.result.disparity.shape
         rows = [
-            ("Frame", f"{frame.index} &nbsp;·&nbsp; {frame.time_s:.2f} s &nbsp;·&nbsp; {size}"),
-            ("Rate", f"{figures.recent_fps:.1f} frames/s"),
-            ("Latency", f"{latency.p50:.0f} ms median, {latency.p95:.0f} ms p95"),
-            ("This frame", _steps_in_words(maps)),
+            ("Frame", f"{frame.index} &nbsp;·&nbsp; {frame.time_s:.2f} s &nbsp;·&nbsp; {width} x {height} px"),
             ("Coverage", f"{100 * maps.result.coverage:.1f} % of the pixels"),
-            ("Lost", f"{figures.dropped} dropped, {figures.damaged} damaged"),
+            ("This frame", _steps_in_words(maps)),
         ]
+        if is_video:
+            rows += [
+                ("Rate", f"{figures.recent_fps:.1f} frames/s"),
+                ("Latency", f"{latency.p50:.0f} ms median, {latency.p95:.0f} ms p95"),
+                ("Lost", f"{figures.dropped} dropped, {figures.damaged} damaged"),
+            ]
     cells = "".join(
         f"<tr><td style='padding-right:1em;{_MUTED}'>{name}</td><td>{text}</td></tr>" for name, text in rows
     )

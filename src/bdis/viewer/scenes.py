@@ -21,6 +21,27 @@ _THUMBNAIL = 160  # px, the picture in the frustum
 _MARK = (0, 230, 255)  # neither tissue nor blood nor a highlight has it
 
 
+class Mark:
+    """A ball and a label at the point that was clicked."""
+
+    def __init__(self, scene: Any, parent: str):
+        self._ball = scene.add_icosphere(f"{parent}/mark", 1.0, color=_MARK, visible=False, cast_shadow=False)
+        self._label = scene.add_label(f"{parent}/mark_label", "", visible=False, anchor="bottom-center")
+
+    def hide(self) -> None:
+        self._ball.visible = self._label.visible = False
+
+    def put(self, point: Vector, radius: float, text: str) -> None:
+        self._ball.position, self._ball.scale = point, radius
+        self._label.position, self._label.text = point - [0, 1.6 * radius, 0], text
+        self._ball.visible = self._label.visible = True
+
+    def draw_again(self) -> None:
+        """A browser lays a text out later than it draws it, and draws a scene at rest only when something moves."""
+        if self._label.visible:
+            self._label.position = self._label.position + [0, 1e-6, 0]
+
+
 @dataclass(frozen=True)
 class Standpoint:
     """Where one who watches begins; y is down."""
@@ -45,8 +66,7 @@ class CloudScene:
             "/rig/camera", 2 * math.atan(height / 2 / rig.focal_px), width / height,
             scale=1.0, thickness=1.5, thickness_units="screen", color=(170, 178, 190), format="jpeg",
         )  # fmt: skip
-        self._mark = scene.add_icosphere("/rig/mark", 1.0, color=_MARK, visible=False, cast_shadow=False)
-        self._label = scene.add_label("/rig/mark_label", "", visible=False, anchor="bottom-center")
+        self.mark = Mark(scene, "/rig")
         self._points = np.zeros((0, 3), np.float32)
         self._centre = np.array([0.0, 0.0, 100.0])
         self._angle = 0.0
@@ -81,7 +101,7 @@ class CloudScene:
         yaw, pitch = math.radians(24), math.radians(16)
         away = np.array([-math.sin(yaw) * math.cos(pitch), -math.sin(pitch), -math.cos(yaw) * math.cos(pitch)])
         target = 0.85 * self._centre
-        distance = 0.5 * float(np.linalg.norm(high - low)) / math.sin(FIELD_OF_VIEW / 2)
+        distance = 0.58 * float(np.linalg.norm(high - low)) / math.sin(FIELD_OF_VIEW / 2)
         self.standpoint = Standpoint(target + distance * away, target)
         self._frustum.scale = float(0.07 * self._centre[2])
 
@@ -109,19 +129,14 @@ class CloudScene:
         scale = self._rig.focal_px / z
         return round(float(x * scale + self._rig.cx)), round(float(y * scale + self._rig.cy))
 
-    def mark(self, maps: Maps, pixel: tuple[int, int] | None, text: str) -> None:
-        """Put the mark where the pixel's point is."""
-        x, y = pixel or (-1, -1)
-        height, width = maps.result.disparity.shape
-        z = float(maps.depth[y, x]) if 0 <= x < width and 0 <= y < height else math.nan
-        self._mark.visible = self._label.visible = not math.isnan(z)
+    def point_at(self, maps: Maps, pixel: tuple[int, int]) -> tuple[Vector, float] | None:
+        """Where a pixel (x, y) is in the scene, and how large its mark should be."""
+        x, y = pixel
+        z = float(maps.depth[y, x])
         if math.isnan(z):
-            return
-        point = np.array([(x - self._rig.cx) * z, (y - self._rig.cy) * z, self._rig.focal_px * z]) / self._rig.focal_px
-        self._mark.scale = 0.01 * z
-        self._mark.position = point
-        self._label.position = point - [0, 0.015 * z, 0]
-        self._label.text = text
+            return None
+        rig = self._rig
+        return np.array([(x - rig.cx) / rig.focal_px, (y - rig.cy) / rig.focal_px, 1.0]) * z, 0.01 * z
 
 
 class FlatScene:
@@ -131,9 +146,8 @@ class FlatScene:
         self._width, self._height = size
         blank = np.full((2, 2, 3), UNKNOWN, np.uint8)
         self._wall = server.scene.add_image("/map", blank, float(self._width), float(self._height), format="jpeg")
-        self._mark = server.scene.add_icosphere("/mark", 0.006 * self._height, color=_MARK, visible=False)
-        self._label = server.scene.add_label("/mark_label", "", visible=False, anchor="bottom-center")
-        distance = 0.55 * max(self._height, self._width) / math.tan(FIELD_OF_VIEW / 2)
+        self.mark = Mark(server.scene, "")
+        distance = 0.72 * max(self._height, self._width) / math.tan(FIELD_OF_VIEW / 2)
         self.standpoint: Standpoint | None = Standpoint(np.array([0.0, 0.0, -distance]), np.zeros(3))
 
     def show(self, maps: Maps, look: Look) -> None:
@@ -151,12 +165,10 @@ class FlatScene:
         pixel = math.floor(x + self._width / 2), math.floor(y + self._height / 2)
         return pixel if 0 <= pixel[0] < self._width and 0 <= pixel[1] < self._height else None
 
-    def mark(self, maps: Maps, pixel: tuple[int, int] | None, text: str) -> None:
-        self._mark.visible = self._label.visible = pixel is not None
-        if pixel is not None:
-            point = np.array([pixel[0] + 0.5 - self._width / 2, pixel[1] + 0.5 - self._height / 2, -1.0])
-            self._mark.position, self._label.position = point, point - [0, 0.012 * self._height, 0]
-            self._label.text = text
+    def point_at(self, maps: Maps, pixel: tuple[int, int]) -> tuple[Vector, float] | None:
+        """Where a pixel (x, y) is in the scene, and how large its mark should be."""
+        x, y = pixel
+        return np.array([x + 0.5 - self._width / 2, y + 0.5 - self._height / 2, -1.0]), 0.008 * self._height
 
 
 def nearest_to_ray(points: NDArray[np.float32], start: Vector, way: Vector) -> int | None:

@@ -38,7 +38,15 @@ _SLIDERS = {
     "min_support": (1.0, 0.01),
     "min_valid": (1.0, 0.05),
 }
-_STEPS = {"patch_size": 2, "smoothing": 5.0, "smoothing_edge": 1.0, "outlier_distance": 0.1, "min_island": 0.001}
+# The digits of a step are those that can be typed.
+_STEPS = {
+    "patch_size": 2,
+    "smoothing": 0.5,
+    "smoothing_edge": 0.5,
+    "min_disparity": 0.5,
+    "outlier_distance": 0.1,
+    "min_island": 0.001,
+}
 _OPTIONAL = ("max_disparity",)  # no number is a value, too
 
 

@@ -21,7 +21,7 @@ from ..optional import require
 from ..stream import DepthFrame, DepthStream
 from .looks import LookControls
 from .maps import Look, Maps, map_names
-from .panels import Pictures, figures_in_words, notice, reading_in_words
+from .panels import Pictures, figures_in_words, notice, reading_in_words, tab_title
 from .playback import Playback
 from .saving import SaveButtons
 from .scenes import FIELD_OF_VIEW, CloudScene, FlatScene, Standpoint
@@ -141,6 +141,7 @@ class Viewer:
         gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, control_width="medium")
         server.scene.set_up_direction("-y")
         server.initial_camera.fov = FIELD_OF_VIEW
+        gui.add_html(tab_title(self._title))
         self._status = gui.add_html("")
         self._message = gui.add_html("")
         self._figures = gui.add_html("")
@@ -242,18 +243,28 @@ class Viewer:
             self._pictures.show(maps, look)
             self._pictures.read_out(words)
             self._scene.show(maps, look)
-            self._scene.mark(maps, self._pixel, short)
+            self._put_mark(maps, short)
         self._shown = maps
         if not self._is_placed and self._scene.standpoint is not None:
             self._place_all(self._scene.standpoint)
 
+    def _put_mark(self, maps: Maps, text: str) -> None:
+        assert self._scene is not None
+        place = None if self._pixel is None else self._scene.point_at(maps, self._pixel)
+        if place is None:
+            self._scene.mark.hide()
+        else:
+            self._scene.mark.put(*place, text)
+
     def _show_figures(self) -> None:
         maps = self._shown
-        size = "" if maps is None else "{1} x {0} px".format(*maps.result.disparity.shape)
-        self._figures.content = figures_in_words(self.stream.figures(), maps, size)
+        is_video = self.stream.source.length != 1
+        self._figures.content = figures_in_words(self.stream.figures(), maps, is_video)
         if maps is not None:
             self._playback.show(maps.frame)
         self._status.content = self._status_in_words()
+        if self._scene is not None and self.stream.is_paused:
+            self._scene.mark.draw_again()
 
     def _status_in_words(self) -> str:
         if self._error is not None:
@@ -309,13 +320,15 @@ class Viewer:
     def _place_all(self, standpoint: Standpoint) -> None:
         """Let all who watch, now and later, begin where the cloud is seen well."""
         self._is_placed = True
+        distance = float(np.linalg.norm(standpoint.position - standpoint.look_at))
         start = self._server.initial_camera
         start.position, start.look_at, start.up = standpoint.position, standpoint.look_at, UP
+        start.near, start.far = distance / 500, distance * 50
         for client in self._server.get_clients().values():
+            camera = client.camera
             with client.atomic():
-                client.camera.up_direction = UP
-                client.camera.position = standpoint.position
-                client.camera.look_at = standpoint.look_at
+                camera.up_direction, camera.position, camera.look_at = UP, standpoint.position, standpoint.look_at
+                camera.near, camera.far = start.near, start.far
 
 
 def _refuse(verbose: bool = True) -> None:
