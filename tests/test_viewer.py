@@ -158,10 +158,10 @@ def press(page, button):
 
 
 def field(page, label):
-    """Where to type a value; that of a slider is beside it."""
-    place = page.get_by_text(label, exact=True).locator("xpath=ancestor-or-self::label").get_attribute("for")
-    own = f"//*[@id='{place}']"
-    return page.locator(f"xpath={own}[self::input] | {own}/following-sibling::*//input")
+    """Where to type a value: the first input of the row with that label."""
+    return (
+        page.get_by_text(label, exact=True).locator("xpath=ancestor::*[.//input][1]//input[not(@type='hidden')]").first
+    )
 
 
 def enter(page, label, value):
@@ -354,7 +354,14 @@ def test_a_browser_that_hangs_costs_neither_speed_nor_memory(moving, monkeypatch
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("bdis")]
 
 
-def test_the_page_says_what_the_stream_ended_with(moving):
+def test_a_viewer_that_is_closed_at_once_leaves_no_thread(scene, rig):
+    for _ in range(10):
+        with Viewer(DepthStream(StillSource(scene, rig), bdis.StereoMatcher("fast")), port=0):
+            pass
+    wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("bdis")])
+
+
+def test_the_page_says_what_the_stream_ended_with():
     class Broken(NumberedSource):
         def _load(self, index):
             return (np.zeros((60, 80), np.uint8), np.zeros((60, 90), np.uint8))

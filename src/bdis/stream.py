@@ -162,7 +162,7 @@ class DepthStream:
         for lane in self._lanes():
             lane.end()
         for thread in self._threads:
-            if thread is not threading.current_thread():
+            if thread.is_alive() and thread is not threading.current_thread():  # not alive: over, or about to start
                 thread.join(STOP_S)
         if not self._threads:
             self.source.close()

@@ -26,7 +26,9 @@ class Mark:
 
     def __init__(self, scene: Any, parent: str):
         self._ball = scene.add_icosphere(f"{parent}/mark", 1.0, color=_MARK, visible=False, cast_shadow=False)
-        self._label = scene.add_label(f"{parent}/mark_label", "", visible=False, anchor="bottom-center")
+        # Browsers draw each letter once, a few per frame; those that come up are ready when the first click comes.
+        letters = "0123456789 ± .mpx unknown"
+        self._label = scene.add_label(f"{parent}/mark_label", letters, visible=False, anchor="bottom-center")
 
     def hide(self) -> None:
         self._ball.visible = self._label.visible = False
@@ -35,11 +37,6 @@ class Mark:
         self._ball.position, self._ball.scale = point, radius
         self._label.position, self._label.text = point - [0, 1.6 * radius, 0], text
         self._ball.visible = self._label.visible = True
-
-    def draw_again(self) -> None:
-        """A browser lays a text out later than it draws it, and draws a scene at rest only when something moves."""
-        if self._label.visible:
-            self._label.position = self._label.position + [0, 1e-6, 0]
 
 
 @dataclass(frozen=True)

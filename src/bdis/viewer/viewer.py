@@ -263,8 +263,6 @@ class Viewer:
         if maps is not None:
             self._playback.show(maps.frame)
         self._status.content = self._status_in_words()
-        if self._scene is not None and self.stream.is_paused:
-            self._scene.mark.draw_again()
 
     def _status_in_words(self) -> str:
         if self._error is not None:
