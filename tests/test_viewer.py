@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import bdis
+from bdis.cli.app import run
 from bdis.files import read_image
 from bdis.meter import resident_mb
 from bdis.rig import Rig
@@ -372,6 +373,29 @@ def test_the_page_says_what_the_stream_ended_with():
         wait_until(lambda: "The stream has ended" in viewer._status.content)
 
 
+def test_the_page_says_what_it_is_waiting_for(scene, rig):
+    class Slow(StillSource):
+        may_go_on = threading.Event()
+
+        def _load(self, index):
+            self.may_go_on.wait(20)
+            return super()._load(index)
+
+    with Viewer(DepthStream(Slow(scene, rig), bdis.StereoMatcher("fast"), at_end="wait"), port=0) as viewer:
+        wait_until(lambda: "compiles the kernels" in viewer._status.content)
+        Slow.may_go_on.set()
+        wait_until(lambda: viewer._status.content == "")
+
+
+def test_play_at_the_end_begins_again():
+    source = RenderedSource("plane", frames=4, height=48, width=64)
+    with watching(source, paced=False, at_end="wait") as viewer:
+        wait_until(lambda: viewer.stream.is_paused)
+        wait_until(lambda: viewer._playback._is_at_end)
+        viewer._playback._press("Play")
+        wait_until(lambda: viewer.stream.figures().frames >= 8)
+
+
 def test_a_port_in_use_is_passed_over_and_a_foreign_address_refused(scene, rig):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -426,3 +450,17 @@ def test_the_command_prints_its_address_and_ends_quietly_with_ctrl_c():
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
     assert "viser" not in line + out
+
+
+def test_the_demo_opens_the_viewer(tmp_path, monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr(Viewer, "serve", lambda viewer: shown.append(viewer.url))
+    assert run(["demo", "--view", "--no-browser", "--port", "0", "--preset", "fast", "-o", str(tmp_path)]) == 0
+    assert shown[0] in capsys.readouterr().out
+    assert (tmp_path / "preview.png").exists()
+
+
+@pytest.mark.parametrize("wrong", [["--port", "70000"], ["--max-depth", "-1"], ["--start", "soon"]])
+def test_wrong_options_are_refused_in_words(wrong, capsys):
+    assert run(["view", "render:plane,height=48,width=64", "--no-browser", *wrong]) == 2
+    assert wrong[0].lstrip("-") in capsys.readouterr().err

@@ -15,6 +15,7 @@ class Playback:
 
     def __init__(self, gui: Any, stream: DepthStream):
         self._stream = stream
+        self._is_at_end = False
         source = stream.source
         self._is_single = source.length == 1
         self._duration_s = (source.length - 1) / source.fps if source.length and source.fps else 0.0
@@ -40,6 +41,8 @@ class Playback:
 
     def show(self, frame: DepthFrame) -> None:
         """Move the slider to the frame that is shown."""
+        length = self._stream.source.length
+        self._is_at_end = length is not None and frame.index >= length - 1
         if self._is_single or self._place is None or time.monotonic() - self._moved_s < HOLD_S:
             return
         self._place.value = min(round(frame.time_s, 3), self._place.max)
@@ -52,6 +55,8 @@ class Playback:
         elif button == "Restart":
             self._stream.seek(self._stream.start_s)
         else:
+            if self._is_at_end and self._stream.is_paused:
+                self._stream.seek(self._stream.start_s)
             self._stream.play()
 
     def _seek(self, event: Any) -> None:
