@@ -30,6 +30,8 @@ class FrameFiles:
     def __init__(self, folder: Path, kind: str, rig: Rig | None, max_depth_mm: float | None = None):
         self._folder, self._kind, self._rig, self._max_depth_mm = folder / kind, kind, rig, max_depth_mm
         self._folder.mkdir(exist_ok=True)
+        for unfinished in self._folder.glob(".*.part"):  # of a run that was killed
+            unfinished.unlink()
 
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
         """Write the file of a frame.
@@ -45,7 +47,8 @@ class FrameFiles:
         elif self._kind == "probability":
             write_disparity(path, frame.result.probability)  # a TIFF of floats knows no unit
         else:
-            assert self._rig is not None and depth_mm is not None
+            assert self._rig is not None
+            assert depth_mm is not None
             if self._kind == "depth":
                 write_depth(path, depth_mm)
             elif self._kind == "cloud":

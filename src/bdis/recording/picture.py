@@ -47,10 +47,12 @@ class SideBySide:
         height, width = shape
         scale = min(max(1.0, LEAST_HEIGHT / height), MOST_WIDTH / width)
         self._panel = (max(2, round(width * scale)), 2 * max(1, round(height * scale / 2)))
+        tall = max(self._panel[1], LEAST_HEIGHT)
+        self._rows = slice((tall - self._panel[1]) // 2, (tall - self._panel[1]) // 2 + self._panel[1])
         self._quantity = quantity
         self._is_scaled = self._panel != (width, height)
-        self.size = (2 * self._panel[0] + BAR_WIDTH, self._panel[1])
-        self._picture = np.zeros((self.size[1], self.size[0], 3), np.uint8)
+        self.size = (2 * self._panel[0] + BAR_WIDTH, tall)
+        self._picture = np.full((tall, self.size[0], 3), BACKGROUND, np.uint8)
         self.near_far: tuple[float, float] | None = None
         self._table = self._color_table()
         if near_far is not None:
@@ -70,9 +72,9 @@ class SideBySide:
         if self.near_far is None and np.count_nonzero(np.isfinite(values)) >= ENOUGH * values.size:
             self._use(round_range(values))
         width = self._panel[0]
-        self._picture[:, :width] = self._fitted(as_rgb_bytes(left), cv2.INTER_AREA)
+        self._picture[self._rows, :width] = self._fitted(as_rgb_bytes(left), cv2.INTER_AREA)
         colours = cv2.applyColorMap(self._steps(values), self._table)
-        self._picture[:, width : 2 * width] = self._fitted(colours, cv2.INTER_NEAREST)
+        self._picture[self._rows, width : 2 * width] = self._fitted(colours, cv2.INTER_NEAREST)
         return self._picture
 
     def _steps(self, values: Array) -> NDArray[np.uint8]:
@@ -105,7 +107,7 @@ class SideBySide:
 
     def _draw_bar(self, near_far: tuple[float, float] | None) -> None:
         """The colours with numbers beside them, once; without a range there are no numbers yet."""
-        width, height = BAR_WIDTH, self._panel[1]
+        width, height = BAR_WIDTH, self.size[1]
         figure = require("matplotlib.figure", "a preview").Figure(
             figsize=(width / 100, height / 100), dpi=100, facecolor=[part / 255 for part in BACKGROUND]
         )

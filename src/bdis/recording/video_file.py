@@ -116,13 +116,17 @@ class VideoFile:
         OSError
             No space left, for one; what was written before can be read.
         """
+        av = require("av", PURPOSE)
         try:
             self._container.mux(self._stream.encode(None))
+            self._container.close()
+        except av.FFmpegError:
+            if not self._file.has_failed:  # else it was told
+                raise
         finally:
-            try:
+            with contextlib.suppress(OSError, av.FFmpegError):
                 self._container.close()
-            finally:
-                self._file.close()
+            self._file.close()
 
     def _open(self, size: tuple[int, int], fps: float, tags: dict[str, str]) -> None:
         av = require("av", PURPOSE)
@@ -203,15 +207,15 @@ class _DiskFile:
     def __init__(self, path: Path):
         self._path = path
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115  # closed by close()
-        self._has_failed = False
+        self.has_failed = False
 
     def write(self, content: bytes) -> int:
         rest = memoryview(content)
-        while rest and not self._has_failed:
+        while rest and not self.has_failed:
             try:
                 rest = rest[self._file.write(rest) :]
             except OSError as error:
-                self._has_failed = True
+                self.has_failed = True
                 raise named(error, self._path) from error
         return len(content)
 
