@@ -236,8 +236,8 @@ def test_going_on_writes_the_same_file_as_never_stopping(tmp_path):
 def test_killed_while_frames_are_taken_over(tmp_path):
     """Then the earlier file is beside the new one, and is the one that counts."""
     depths = in_steps(5, 100)
-    write_video(tmp_path / "depth.earlier.mkv", depths[:4], np.arange(4) / 25)
     write_video(tmp_path / "depth.mkv", depths[:1], [0])
+    write_video(tmp_path / "depth.earlier.mkv", depths[:4], np.arange(4) / 25)
     assert whole_frames(tmp_path / "depth.mkv") == 4
     write_video(tmp_path / "depth.mkv", depths[4:], [4 / 25], keep=4)
     np.testing.assert_array_equal([depth for _, _, depth in read_depth_video(tmp_path / "depth.mkv")], depths)
@@ -257,6 +257,15 @@ def test_no_room_to_take_frames_over(tmp_path, monkeypatch):
         DepthVideo(tmp_path / "depth.mkv", (WIDTH, HEIGHT), keep=3)
     assert (tmp_path / "depth.mkv").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", VIDEOS)
+def test_video_without_frames(tmp_path, name):
+    """FFmpeg crashes at the end of an MP4 that it began and that got no frames."""
+    video, _ = open_video(tmp_path, name)
+    video.close()
+    video.close()
+    assert whole_frames(tmp_path / name) == 0
 
 
 # --- Preview ----------------------------------------------------------------------------------------------------------

@@ -86,7 +86,8 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
 
     Yields
     ------
-    index : of the frame in its source, from ``frames.csv`` beside the video; counted from 0 if that is missing
+    index : of the frame in its source, from ``frames.csv`` beside the video, which says what is done; counted from 0
+        if that is missing
     time_s : s; exact from ``frames.csv``, else to 1 ms
     depth_mm : float32 (height, width); NaN = unknown
 
@@ -111,15 +112,19 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     """
     av = require("av", PURPOSE)
     journal = Path(path).with_name(JOURNAL)
-    records = read_journal(journal) if journal.is_file() else []
+    records = read_journal(journal) if journal.is_file() else None
     try:
         with av.open(os.fspath(path)) as container:
             steps_per_mm = _steps_per_mm(container, path)
             for count, frame in enumerate(container.decode(video=0)):
+                if records is not None and count == len(records):
+                    return
                 steps = frame.to_ndarray()
                 depth = np.where(steps > 0, steps / np.float32(steps_per_mm), np.float32(np.nan))
-                known = records[count] if count < len(records) else None
-                yield (known.index, known.time_s, depth) if known else (count, float(frame.time), depth)
+                if records is None:
+                    yield count, float(frame.time), depth
+                else:
+                    yield records[count].index, records[count].time_s, depth
     except av.InvalidDataError as error:
         raise ValueError(f"{path} cannot be read as a video: {error}") from error
 

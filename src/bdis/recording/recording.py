@@ -146,6 +146,23 @@ class Recording:
         if frame.left.shape[:2] != self.plan.shape:
             sizes = [f"{width}x{height}" for height, width in (frame.left.shape[:2], self.plan.shape)]
             raise ValueError(f"frame {frame.index} is {sizes[0]}; the recording is of {sizes[1]}")
+        try:
+            self._write(frame)
+        except BaseException:
+            self._record = None  # the frame before is not complete either: a video held it back until now
+            raise
+        took = time.perf_counter() - begin
+        self._journal_last()
+        self._record = FrameRecord(
+            frame.index, frame.time_s, 1e3 * frame.read_s, 1e3 * frame.rectify_s, 1e3 * frame.match_s, 1e3 * took,
+            1e3 * (begin - frame.arrived_s), frame.result.coverage,
+        )  # fmt: skip
+        if self._video is None and self._preview is None:
+            self._journal_last()
+        if time.monotonic() >= self._manifest_due:
+            self._write_manifest()
+
+    def _write(self, frame: DepthFrame) -> None:
         depth = self._depth(frame)
         for files in self._files:
             files.write(frame, depth)
@@ -157,16 +174,6 @@ class Recording:
             self._preview.write(frame.left, frame.result.disparity if depth is None else depth, frame.time_s)
             if not had_range and self._preview.draw.near_far is not None:
                 self._manifest_due = 0.0  # the range must be known when it is gone on with
-        took = time.perf_counter() - begin
-        self._journal_last()
-        self._record = FrameRecord(
-            frame.index, frame.time_s, 1e3 * frame.read_s, 1e3 * frame.rectify_s, 1e3 * frame.match_s, 1e3 * took,
-            1e3 * (begin - frame.arrived_s), frame.result.coverage,
-        )  # fmt: skip
-        if self._video is None and self._preview is None:
-            self._journal_last()
-        if time.monotonic() >= self._manifest_due:
-            self._write_manifest()
 
     def close(self, state: State, reason: str | None = None) -> None:
         """Write what is held back, and say in the manifest how it ended.

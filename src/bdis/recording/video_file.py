@@ -84,6 +84,7 @@ class VideoFile:
             os.replace(self.path, earlier)
         self._open(size, fps or USUAL_FPS, tags or {})
         if not keep:
+            earlier.unlink(missing_ok=True)
             return
         try:
             self._copy(earlier, keep)
@@ -107,6 +108,7 @@ class VideoFile:
         self._last_tick = max(round(time_s * self._encoding.ticks), self._last_tick + 1)
         frame.pts, frame.time_base = self._last_tick, Fraction(1, self._encoding.ticks)
         self._container.mux(self._stream.encode(frame))
+        self._file.mark_whole()
 
     def close(self) -> None:
         """Write what is held back and the end of the file.
@@ -117,6 +119,8 @@ class VideoFile:
             No space left, for one; what was written before can be read.
         """
         av = require("av", PURPOSE)
+        if self._file.is_closed:
+            return
         try:
             self._container.mux(self._stream.encode(None))
             self._container.close()
@@ -142,11 +146,12 @@ class VideoFile:
         context.gop_size, context.time_base = how.keyframe_every, Fraction(1, how.ticks)
         # Threads that share a frame cost no delay; threads with a frame each would.
         context.thread_type, context.thread_count = "SLICE", how.slice_threads
-        self._container.start_encoding()
+        # The header is written with the first frame: FFmpeg crashes at the end of an MP4 that has none.
 
     def _copy(self, earlier: Path, keep: int) -> None:
         """Take over the first frames of a file, as they are."""
         av = require("av", PURPOSE)
+        self._stream.codec_context.open()
         with av.open(str(earlier)) as old:
             source = old.streams.video[0]
             is_h264 = self._stream.codec_context.name == "libx264"
@@ -208,6 +213,11 @@ class _DiskFile:
         self._path = path
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115  # closed by close()
         self.has_failed = False
+        self._whole = 0
+
+    def mark_whole(self) -> None:
+        """Up to here it can be read; what comes after goes if it cannot be finished."""
+        self._whole = self._file.tell()
 
     def write(self, content: bytes) -> int:
         rest = memoryview(content)
@@ -216,6 +226,8 @@ class _DiskFile:
                 rest = rest[self._file.write(rest) :]
             except OSError as error:
                 self.has_failed = True
+                with contextlib.suppress(OSError):
+                    self._file.truncate(self._whole)
                 raise named(error, self._path) from error
         return len(content)
 
@@ -224,6 +236,10 @@ class _DiskFile:
 
     def tell(self) -> int:
         return self._file.tell()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._file.closed
 
     def close(self) -> None:
         self._file.close()
