@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -14,8 +15,7 @@ from .source import Array, BadFrame, SourceLost
 USUAL_FPS = 25.0
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
 MOST_ERRORS = 100  # one after the other, with no frame between them: the rest is not worth trying
-# Pictures as soon as they come, and none kept in case they should be needed.
-LIVE_OPTIONS = {"fflags": "nobuffer", "flags": "low_delay", "rtsp_transport": "tcp"}
+LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,28 @@ class Track:
     def seek(self, time_s: float, index: int | None = None) -> None:
         """Let the next picture be the first at or after ``time_s``."""
         self._open()
-        first = self._stream.start_time or 0
-        wanted = first + int(max(time_s, 0.0) / self._stream.time_base)
-        self._container.seek(wanted, stream=self._stream)  # to the key frame before it
-        self._begin()
+        # Some formats jump to a key frame after the place that is asked for: then ask for an earlier one.
+        for earlier_s in (0.0, 1.0, 5.0, 30.0):
+            self._jump(max(0.0, time_s - earlier_s))
+            if self._first_time() <= time_s:
+                break
+        else:  # what is before the first key frame can only be had from the beginning
+            self.close()
+            self._open()
         # A time that was computed from a frame must lead back to that frame.
         self._skip_until_s, self._next_index = time_s - 1e-6, index
+
+    def _jump(self, time_s: float) -> None:
+        wanted = (self._stream.start_time or 0) + int(time_s / self._stream.time_base)
+        self._container.seek(wanted, stream=self._stream)
+        self._begin()
+
+    def _first_time(self) -> float:
+        """When the next frame is, which is not taken away; infinity if there is none."""
+        while not self._decoded and not self._is_over:
+            with contextlib.suppress(BadFrame):
+                self._decode_more()
+        return self._time_of(self._decoded[0]) if self._decoded else float("inf")
 
     def close(self) -> None:
         if self._container is not None:
@@ -165,11 +181,7 @@ class Track:
             index = self._live_index
             self._live_index += 1
         else:
-            first = self._stream.start_time or 0
-            stamp = first if frame.pts is None else frame.pts
-            time_s = float((stamp - first) * self._stream.time_base)
-            if frame.pts is None:
-                time_s = (self._last_index + 1) / self._fps
+            time_s = self._time_of(frame)
             if time_s < self._skip_until_s:
                 return None
             index = max(round(time_s * self._fps), self._last_index + 1)
@@ -180,6 +192,13 @@ class Track:
             raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
         self._errors = 0
         return Picture(index, time_s, frame.to_ndarray(format=self._format))
+
+    def _time_of(self, frame: Any) -> float:
+        """Seconds from the start of the file."""
+        if frame.pts is None:
+            return (self._last_index + 1) / self._fps
+        first = (self._stream.start_time or 0) * self._stream.time_base
+        return float(frame.pts * frame.time_base - first)
 
     def _check_complete(self) -> None:
         """Report a file that ends before its header says."""

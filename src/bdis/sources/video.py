@@ -50,7 +50,7 @@ class TwoVideoSource(Source):
         self.name = f"{left.where} and {right.where}"
         self._tracks = (left, right)
         self._held: list[Picture | None] = [None, None]  # pictures that wait for their partner
-        self._was_reported = False  # that frames are missing
+        self._known_bad = 0  # damaged frames that were reported, and whose partners are still to come
         self._is_over = False
 
     @property
@@ -75,14 +75,14 @@ class TwoVideoSource(Source):
                 self._report_rest(left, right)
                 return None
             if self.is_live or left.index == right.index:
-                self._held, self._was_reported = [None, None], False
+                self._held = [None, None]
                 return StereoFrame(left.index, left.time_s, left.pixels, right.pixels)
             behind = 0 if left.index < right.index else 1
             self._held[behind] = None
             lacking, number = self._tracks[1 - behind].where, min(left.index, right.index)
-            if not self._was_reported:
-                self._was_reported = True
+            if not self._known_bad:
                 raise BadFrame(f"{lacking} lacks frame {number}")
+            self._known_bad -= 1
         return None
 
     def seek(self, time_s: float, index: int | None = None) -> None:
@@ -99,7 +99,7 @@ class TwoVideoSource(Source):
 
     def _forget(self) -> None:
         self._held = [None, None]
-        self._was_reported = self._is_over = False
+        self._known_bad, self._is_over = 0, False
 
     def _take(self, side: int) -> Picture | None:
         """The next picture of a track, or the one that still waits for its partner."""
@@ -107,7 +107,7 @@ class TwoVideoSource(Source):
             try:
                 self._held[side] = self._tracks[side].read()
             except BadFrame as error:
-                self._was_reported = True
+                self._known_bad += 1
                 raise BadFrame(f"{self._tracks[side].where}: {error}") from error
         return self._held[side]
 
