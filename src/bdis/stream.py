@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -171,7 +172,7 @@ class DepthStream:
         """How it is doing, or how it went."""
         return self._meter.figures(sum(lane.dropped for lane in self._lanes()))
 
-    @property
+    @cached_property
     def rig(self) -> Rig | None:
         """The rectified cameras, if they are known."""
         if isinstance(self.camera, Rectifier):
@@ -237,6 +238,7 @@ class DepthStream:
     def _start(self) -> None:
         if self._threads:
             raise RuntimeError("a stream can be run only once")
+        _ = self.rig  # a source may have to read a frame to know; from now on it belongs to a thread
         steps: list[tuple[Callable[[Lane[Any]], None], Lane[Any]]] = [(self._read, self._to_match)]
         if isinstance(self.camera, Rectifier):
             steps = [(self._read, self._to_rectify), (self._rectify, self._to_match)]
