@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint soak benchmark clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -16,6 +16,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m pytest -s tests/soak.py
 
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -114,7 +115,7 @@ class DepthStream:
         if every < 1:
             raise ValueError(f"every is {every}; expected 1 or more")
         self.source, self.camera = source, camera
-        self.start_s, self.stop_s, self.every = start_s, stop_s, every
+        self.start_s, self.start_index, self.stop_s, self.every = start_s, start_index, stop_s, every
         self.paced, self.at_end = paced, at_end
         self._matcher = StereoMatcher() if matcher is None else matcher
         self._video = video
@@ -171,7 +172,7 @@ class DepthStream:
         """How it is doing, or how it went."""
         return self._meter.figures(sum(lane.dropped for lane in self._lanes()))
 
-    @property
+    @cached_property
     def rig(self) -> Rig | None:
         """The rectified cameras, if they are known."""
         if isinstance(self.camera, Rectifier):
@@ -237,6 +238,7 @@ class DepthStream:
     def _start(self) -> None:
         if self._threads:
             raise RuntimeError("a stream can be run only once")
+        _ = self.rig  # a source may have to read a frame to know; from now on it belongs to a thread
         steps: list[tuple[Callable[[Lane[Any]], None], Lane[Any]]] = [(self._read, self._to_match)]
         if isinstance(self.camera, Rectifier):
             steps = [(self._read, self._to_rectify), (self._rectify, self._to_match)]
@@ -268,9 +270,8 @@ class DepthStream:
                 frame = self._next_frame()
                 arrived = time.perf_counter()
                 if frame is None or (self.stop_s is not None and frame.time_s >= self.stop_s):
-                    if self.at_end == "stop":
+                    if not self._goes_on_after_end(count):
                         return
-                    self._rewind()
                     continue
                 count += 1
                 if (count - 1) % self.every:
@@ -338,10 +339,10 @@ class DepthStream:
             try:
                 return self.source.read()
             except BadFrame as error:
-                self._meter.damaged += 1
+                self._meter.damaged()
                 self._report(f"{self.source.name}: {error}; skipped")
             except SourceLost as error:
-                self._meter.retries += 1
+                self._meter.retried()
                 self._report(f"{error}; trying again in {wait_s:g} s")
                 self.source.close()
                 self._sleep(wait_s)
@@ -364,13 +365,16 @@ class DepthStream:
             self.source.seek(*wanted)
         return not self._stopping
 
-    def _rewind(self) -> None:
-        """The end was reached: begin again, or wait for a seek."""
-        with self._control:
-            if self.at_end == "wait":
+    def _goes_on_after_end(self, count: int) -> bool:
+        """The end was reached: begin again, or wait for a seek, or do neither."""
+        if self.at_end == "loop" and count:
+            self.source.seek(self.start_s, self.start_index)
+        elif self.at_end == "wait":
+            with self._control:
                 self._paused = True
-            elif self._seek is None:
-                self._seek = (self.start_s, None)
+        else:
+            return False
+        return True
 
     def _sleep(self, seconds: float) -> None:
         """Wait, but not when it is time to stop or to go elsewhere."""
@@ -381,7 +385,7 @@ class DepthStream:
         """A frame that cannot be used: one among good ones is skipped, but if the first cannot, none can."""
         if is_first:
             raise error
-        self._meter.damaged += 1
+        self._meter.damaged()
         self._report(f"{self.source.name}: frame {work.frame.index}: {error}; skipped")
 
 
