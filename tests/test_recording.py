@@ -324,7 +324,7 @@ def test_round_range_holds_the_values(low, high):
 def test_preview_of_any_size(shape, tmp_path):
     draw = SideBySide("depth", shape, (0, 100))
     assert all(side % 2 == 0 for side in draw.size)
-    assert draw.size[0] <= 2 * 960 + 200
+    assert draw.size[0] <= 2 * 640 + 200
     video = PreviewVideo(tmp_path / "preview.mp4", draw)
     video.write(np.zeros(shape, np.uint8), np.full(shape, 50, np.float32), 0)
     video.close()

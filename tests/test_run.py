@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ import pytest
 import bdis
 from bdis.cli.app import run
 from bdis.recording import read_depth_video, read_journal, read_manifest
+from bdis.synthetic import render
+
+from .videos import write_video
 
 av = pytest.importorskip("av")
 COMMAND = [sys.executable, "-c", "from bdis.cli import main; main()"]
@@ -335,6 +339,29 @@ def test_in_two_parts_as_in_one(tmp_path, monkeypatch, options, capsys):
     pictures = [np.stack(frames_in(out / "preview.mp4")).astype(int) for out in (whole, parts)]
     assert np.abs(pictures[0] - pictures[1]).mean() < 2  # H.264 is not exact
     assert read_manifest(whole)["preview"] == read_manifest(parts)["preview"]
+
+
+@pytest.mark.parametrize("options", [[], ["--every", "3", "--start", "0.2s"]], ids=["all", "some"])
+def test_video_with_uneven_times_in_two_parts(tmp_path, monkeypatch, options, capsys):
+    """Frames of a real video, with frames that depend on later ones and a rate that is not constant."""
+    pairs = [render("plane", 64, 96, frame=number) for number in range(3)]
+    write_video(
+        tmp_path / "video.mp4", 20, fps=25, times=lambda index: Fraction(index * index + 33 * index, 1000),
+        pair=lambda index: (pairs[index % 3].left, pairs[index % 3].right),
+    )  # fmt: skip
+    camera = ["--focal", "80", "--baseline", "5", "--layout", "side-by-side"]
+    command = ["run", tmp_path / "video.mp4", *camera, *FAST, *options, "--save", "video", "-o"]
+    assert run([*map(str, command), str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 4)
+        fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
+    assert run([*map(str, command), str(tmp_path / "parts"), "--resume"]) == 0
+    whole, parts = (list(read_depth_video(tmp_path / name / "depth.mkv")) for name in ("whole", "parts"))
+    times = [(index * index + 33 * index) / 1000 for index in (range(5, 20, 3) if options else range(20))]
+    assert [time_s for _, time_s, _ in whole] == pytest.approx(times)
+    for before, after in zip(whole, parts, strict=True):
+        assert before[:2] == after[:2]
+        np.testing.assert_array_equal(before[2], after[2])
 
 
 def test_what_is_complete_is_left_alone(tmp_path, capsys):

@@ -71,10 +71,15 @@ class DepthVideo:
 
     def write(self, depth_mm: Array, time_s: float) -> None:
         """Add a frame: float32 (height, width), mm, NaN = unknown."""
-        steps = np.rint(depth_mm * np.float32(self._steps_per_mm))
-        fits = steps <= MOST_STEPS
-        self.too_far += int(np.count_nonzero(steps > MOST_STEPS))
-        self._file.write(np.where(fits, np.maximum(steps, 1), 0).astype(np.uint16), time_s)
+        steps = depth_mm * np.float32(self._steps_per_mm)
+        np.rint(steps, out=steps)
+        np.maximum(steps, 1, out=steps)  # 0 would mean unknown
+        too_far = steps > MOST_STEPS
+        if too_far.any():
+            self.too_far += int(np.count_nonzero(too_far))
+            steps[too_far] = 0
+        np.fmax(steps, 0, out=steps)  # NaN becomes 0
+        self._file.write(steps.astype(np.uint16), time_s)
 
     def close(self) -> None:
         """Write the last frame."""

@@ -12,7 +12,7 @@ from ..preview import COLOURS
 from ..rig import as_rgb_bytes
 
 Array = np.ndarray[Any, np.dtype[Any]]
-LEAST_HEIGHT, MOST_WIDTH = 240, 960  # px of a panel: legible, and not larger than a screen
+LEAST_HEIGHT, MOST_WIDTH = 240, 640  # px of a panel: legible, and the whole fits a screen
 BAR_WIDTH = 120
 UNITS = {"depth": "mm", "disparity": "px"}
 BACKGROUND = (0x16, 0x18, 0x1B)
@@ -73,8 +73,8 @@ class SideBySide:
             self._use(round_range(values))
         width = self._panel[0]
         self._picture[self._rows, :width] = self._fitted(as_rgb_bytes(left), cv2.INTER_AREA)
-        colours = cv2.applyColorMap(self._steps(values), self._table)
-        self._picture[self._rows, width : 2 * width] = self._fitted(colours, cv2.INTER_NEAREST)
+        steps = self._steps(self._fitted(values, cv2.INTER_NEAREST))
+        self._picture[self._rows, width : 2 * width] = cv2.applyColorMap(steps, self._table)
         return self._picture
 
     def _steps(self, values: Array) -> NDArray[np.uint8]:

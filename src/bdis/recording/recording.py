@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -127,8 +128,8 @@ class Recording:
             make_new(self.folder)
             done = []
         self.frames, self.last = len(done), done[-1] if done else None
-        self._began = self.frames
         self._open(done, near_far)
+        self._helper = ThreadPoolExecutor(1, "bdis_preview")
         self._manifest.begin_part(self.frames)
         self._manifest_due = time.monotonic() + MANIFEST_EVERY_S
 
@@ -163,17 +164,25 @@ class Recording:
             self._write_manifest()
 
     def _write(self, frame: DepthFrame) -> None:
+        """All outputs; the preview is made beside the others, where there is a core to spare."""
         depth = self._depth(frame)
-        for files in self._files:
-            files.write(frame, depth)
-        if self._video is not None:
-            assert depth is not None
-            self._video.write(depth, frame.time_s)
-        if self._preview is not None:
-            had_range = self._preview.draw.near_far is not None
-            self._preview.write(frame.left, frame.result.disparity if depth is None else depth, frame.time_s)
-            if not had_range and self._preview.draw.near_far is not None:
-                self._manifest_due = 0.0  # the range must be known when it is gone on with
+        preview = self._helper.submit(self._write_preview, frame, depth)
+        try:
+            for files in self._files:
+                files.write(frame, depth)
+            if self._video is not None:
+                assert depth is not None
+                self._video.write(depth, frame.time_s)
+        finally:
+            preview.result()
+
+    def _write_preview(self, frame: DepthFrame, depth: Array | None) -> None:
+        if self._preview is None:
+            return
+        had_range = self._preview.draw.near_far is not None
+        self._preview.write(frame.left, frame.result.disparity if depth is None else depth, frame.time_s)
+        if not had_range and self._preview.draw.near_far is not None:
+            self._manifest_due = 0.0  # the range must be known when it is gone on with
 
     def close(self, state: State, reason: str | None = None) -> None:
         """Write what is held back, and say in the manifest how it ended.
@@ -184,6 +193,7 @@ class Recording:
             No space left, for one.  All files are closed, and complete as far as they go.
         """
         errors: list[OSError] = []
+        self._helper.shutdown()
         for close in (*self._closers(), self._journal_last, self._journal.close):
             # A frame that could not be written is not done.
             if errors and close == self._journal_last:
