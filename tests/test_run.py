@@ -357,7 +357,7 @@ def test_video_with_uneven_times_in_two_parts(tmp_path, monkeypatch, options, ca
         fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
     assert run([*map(str, command), str(tmp_path / "parts"), "--resume"]) == 0
     whole, parts = (list(read_depth_video(tmp_path / name / "depth.mkv")) for name in ("whole", "parts"))
-    times = [(index * index + 33 * index) / 1000 for index in (range(5, 20, 3) if options else range(20))]
+    times = [(index * index + 33 * index) / 1000 for index in (range(6, 20, 3) if options else range(20))]
     assert [time_s for _, time_s, _ in whole] == pytest.approx(times)
     for before, after in zip(whole, parts, strict=True):
         assert before[:2] == after[:2]
@@ -430,3 +430,10 @@ def test_folder_with_something_in_it(tmp_path, capsys):
 )
 def test_wrong_options(tmp_path, capsys, options, words):
     fails(capsys, ["run", SMALL, "-o", tmp_path / "out", *options], 2, words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_folder_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    fails(capsys, ["run", SMALL, *FAST, "-o", tmp_path / "file" / "out"], 1, str(tmp_path / "file" / "out"))
+    fails(capsys, ["run", SMALL, *FAST, "-o", tmp_path / "file"], 1, str(tmp_path / "file"), "Not a directory")

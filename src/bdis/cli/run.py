@@ -12,7 +12,7 @@ from typing import Any
 from .. import __version__
 from ..config import Settings
 from ..matcher import StereoMatcher
-from ..recording import NEED_DEPTH, OUTPUTS, Plan, Recording, make_new, read_manifest
+from ..recording import NEED_DEPTH, OUTPUTS, Plan, Recording, check_new, read_manifest
 from ..rectification_check import check_rectification
 from ..rectify import Rectifier
 from ..rig import Rig
@@ -63,7 +63,7 @@ def run_run(request: Request) -> None:
             terminal.give({"folder": request.out, **earlier})
             return
     else:
-        make_new(request.out)
+        check_new(request.out)
     color = bool({"cloud", "preview"} & set(wanted or DEFAULT_SAVE))
     source, camera, first, remarks = open_with_camera(request.source, request.camera, color=color)
     try:

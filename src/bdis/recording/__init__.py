@@ -5,7 +5,7 @@ from .frame_files import FRAME_FILES
 from .journal import JOURNAL, FrameRecord, read_journal
 from .manifest import MANIFEST, read_manifest
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
-from .recording import NEED_DEPTH, OUTPUTS, RIG_FILE, Plan, Recording, make_new
+from .recording import NEED_DEPTH, OUTPUTS, RIG_FILE, Plan, Recording, check_new
 
 __all__ = [
     "DEPTH_VIDEO",
@@ -22,7 +22,7 @@ __all__ = [
     "Plan",
     "PreviewVideo",
     "Recording",
-    "make_new",
+    "check_new",
     "read_depth_video",
     "read_journal",
     "read_manifest",

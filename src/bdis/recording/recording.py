@@ -125,7 +125,8 @@ class Recording:
             shown = earlier.get("preview") or {}
             near_far = (shown["near"], shown["far"]) if "near" in shown else near_far
         else:
-            make_new(self.folder)
+            check_new(self.folder)
+            _make(self.folder)
             done = []
         self.frames, self.last = len(done), done[-1] if done else None
         self._open(done, near_far)
@@ -283,23 +284,29 @@ class Recording:
         return [*(names.get(name, f"{name}/") for name in self.plan.save), JOURNAL, *rig, MANIFEST]
 
 
-def make_new(folder: Path) -> None:
-    """Make a folder, or see that it is empty.
+def check_new(folder: Path) -> None:
+    """See that a folder does not exist, or is empty.
 
     Raises
     ------
     FileExistsError
-        It is not.
+        There is something in it.
     OSError
-        It cannot be made.
+        It cannot be looked into.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        is_empty = next(folder.iterdir(), None) is None
+        is_new = not folder.exists() or next(folder.iterdir(), None) is None
     except OSError as error:
         raise named(error, folder) from error
-    if not is_empty:
+    if not is_new:
         raise FileExistsError(f"{folder} is not empty: choose another folder, or go on with its recording (--resume)")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise named(error, folder) from error
 
 
 def _run(plan: Plan, about: dict[str, Any]) -> dict[str, Any]:
