@@ -273,6 +273,27 @@ def test_a_file_that_is_cut_off_is_read_to_where_it_ends(folder, ending, options
         assert "cut off" in complaints[-1]
 
 
+def test_frames_that_a_damaged_file_lost_are_counted(folder):
+    noise = np.random.default_rng(0).integers(0, 150, (HEIGHT, WIDTH, 3), np.uint8)
+    path = write_video(folder / "hole.mkv", 200, pair=lambda i: (noise + np.uint8(i % 100),) * 2)
+    size = path.stat().st_size
+    damage(path, size // 3, size // 10)
+    frames, lost = [], 0
+    with open_source(path) as source:
+        while True:
+            try:
+                frame = source.read()
+            except BadFrame as error:
+                lost += error.count
+                continue
+            if frame is None:
+                break
+            frames.append(frame.index)
+    assert frames[-1] == 199
+    assert len(frames) < 195
+    assert abs(len(frames) + lost - 200) <= 2
+
+
 def test_a_recording_without_its_index_says_so(folder):
     path = write_video(folder / "unfinished.mp4", FRAMES)
     path.write_bytes(path.read_bytes()[:-3000])

@@ -97,10 +97,10 @@ class Meter:
         with self._lock:
             self._times[step].add(seconds)
 
-    def damaged(self) -> None:
-        """A frame could not be read or used."""
+    def damaged(self, count: int = 1) -> None:
+        """Frames could not be read or used."""
         with self._lock:
-            self._damaged += 1
+            self._damaged += count
 
     def retried(self) -> None:
         """A live source had to be opened again."""

@@ -15,6 +15,7 @@ import numpy as np
 from .lanes import Ended, Lane
 from .matcher import StereoMatcher
 from .meter import Figures, Meter
+from .pace import Pace
 from .rectify import Rectifier
 from .result import StereoResult
 from .rig import Rig
@@ -23,7 +24,6 @@ from .sources import BadFrame, Source, SourceLost, StereoFrame
 Array = np.ndarray[Any, np.dtype[Any]]
 QUEUED_FRAMES = 2  # of a file, between two steps; of a live source only the newest waits
 FIRST_RETRY_S, LONGEST_RETRY_S = 0.5, 10.0
-LATE_S = 0.25  # a paced stream that is later than this gives up catching up
 STOP_S = 5.0  # a thread that does not end by then hangs in a driver, and is left to itself
 
 
@@ -262,10 +262,10 @@ class DepthStream:
         output.end(error)
 
     def _read(self, output: Lane[_Work]) -> None:
-        clock = _Clock()
+        pace = Pace()
         count = 0
         try:
-            while self._wait_for_turn(clock):
+            while self._wait_for_turn(pace):
                 begin = time.perf_counter()
                 frame = self._next_frame()
                 arrived = time.perf_counter()
@@ -278,7 +278,7 @@ class DepthStream:
                     continue
                 self._meter.time("read", arrived - begin)
                 if self.paced and not self.source.is_live and not self._paused:
-                    self._sleep(clock.wait_s(frame.time_s))
+                    self._sleep(pace.wait_s(frame.time_s))
                     arrived = time.perf_counter()
                 if not output.put(_Work(frame, arrived - begin, arrived, self._take)):
                     return
@@ -339,7 +339,7 @@ class DepthStream:
             try:
                 return self.source.read()
             except BadFrame as error:
-                self._meter.damaged()
+                self._meter.damaged(error.count)
                 self._report(f"{self.source.name}: {error}; skipped")
             except SourceLost as error:
                 self._meter.retried()
@@ -349,19 +349,19 @@ class DepthStream:
                 wait_s = min(2 * wait_s, LONGEST_RETRY_S)
         return None
 
-    def _wait_for_turn(self, clock: _Clock) -> bool:
+    def _wait_for_turn(self, pace: Pace) -> bool:
         """Wait while paused, and go where a seek wants; False if it is over."""
         with self._control:
             while self._paused and not self._steps and self._seek is None and not self._stopping:
                 self._control.wait()
-                clock.reset()
+                pace.reset()
             wanted, self._seek = self._seek, None
             self._steps = max(0, self._steps - 1)
         if wanted is not None:
             self._take += 1
             for lane in self._lanes():
                 lane.clear()
-            clock.reset()
+            pace.reset()
             self.source.seek(*wanted)
         return not self._stopping
 
@@ -387,20 +387,3 @@ class DepthStream:
             raise error
         self._meter.damaged()
         self._report(f"{self.source.name}: frame {work.frame.index}: {error}; skipped")
-
-
-class _Clock:
-    """When frames of a file are due if it is played at its own speed."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self._offset_s: float | None = None
-
-    def wait_s(self, time_s: float) -> float:
-        """How long to wait for the frame of ``time_s``; one that is too late moves all that follow."""
-        now = time.perf_counter()
-        if self._offset_s is None or not -LATE_S <= self._offset_s + time_s - now <= 10:
-            self._offset_s = now - time_s
-        return self._offset_s + time_s - now

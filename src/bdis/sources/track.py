@@ -14,7 +14,8 @@ from .source import Array, BadFrame, SourceLost
 
 USUAL_FPS = 25.0
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
-MOST_ERRORS = 100  # one after the other, with no frame between them: the rest is not worth trying
+MOST_ERRORS = 100  # places where no packet can be found, with no frame between them: the rest is lost
+SHORTEST_GAP = 3  # frames in a row that are missed; a recorder may leave out one now and then
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
 
@@ -141,6 +142,8 @@ class Track:
         # One thread: damage is noticed only then, no frame is held back, and decoding is fast enough.
         self._stream.codec_context.thread_count = 1
         self._fps = float(self._stream.average_rate or self._stream.guessed_rate or USUAL_FPS)
+        # Frames of some videos come when something changes: then nothing is missing between them.
+        self._is_even = self._stream.average_rate == self._stream.guessed_rate
         self._opened_before, self._opened_s = True, time.monotonic() - self._live_index / self._fps
         self._begin()
 
@@ -150,20 +153,24 @@ class Track:
         self._decoded: deque[Any] = deque()
         self._filter: Any = self._deinterlacer() if self._deinterlace else None
         self._skip_until_s, self._next_index = float("-inf"), None
-        self._last_index, self._errors, self._is_over = -1, 0, False
+        self._last_index, self._errors, self._known_lost, self._is_over = -1, 0, 0, False
 
     def _decode_more(self) -> bool:
         """Decode a packet; False at the end."""
-        FFmpegError = self._av.error.FFmpegError
         try:
             packet = next(self._packets, None)
-            frames = [] if packet is None else packet.decode()
-        except FFmpegError as error:
-            if self._is_live and not isinstance(error, self._av.error.InvalidDataError):
+        except self._av.error.FFmpegError as error:
+            if self._is_live:
                 raise SourceLost(f"{self.where} is gone: {error.strerror}") from None
+            # The file itself is damaged here: look for the next packet, but not for ever.
+            self._packets = self._container.demux(self._stream)
             self._errors += 1
-            if self._errors >= MOST_ERRORS:
-                self._is_over = True
+            self._is_over = self._errors >= MOST_ERRORS
+            raise BadFrame(f"{self._place()}: {error.strerror}") from None
+        try:
+            frames = [] if packet is None else packet.decode()
+        except self._av.error.FFmpegError as error:
+            self._known_lost += 1
             raise BadFrame(f"{self._place()}: {error.strerror}") from None
         if packet is None:
             self._is_over = True
@@ -185,6 +192,7 @@ class Track:
             if time_s < self._skip_until_s:
                 return None
             index = max(round(time_s * self._fps), self._last_index + 1)
+            self._check_gap(frame, index)
             if self._next_index is not None:
                 index, self._next_index = self._next_index, None
             self._last_index = index
@@ -192,6 +200,19 @@ class Track:
             raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
         self._errors = 0
         return Picture(index, time_s, frame.to_ndarray(format=self._format))
+
+    def _check_gap(self, frame: Any, index: int) -> None:
+        """Report frames that a damaged file has lost without a word; the frame after them comes next."""
+        missing = index - self._last_index - 1
+        if not self._is_even or self._last_index < 0 or missing < SHORTEST_GAP:
+            return
+        before, self._last_index = self._last_index, index - 1
+        explained = min(missing, self._known_lost)
+        self._known_lost -= explained
+        missing -= explained
+        if missing:
+            self._decoded.appendleft(frame)
+            raise BadFrame(f"{missing} frames are missing after frame {before}", missing)
 
     def _time_of(self, frame: Any) -> float:
         """Seconds from the start of the file."""
@@ -207,7 +228,9 @@ class Track:
             return
         missing = round(expected * self._fps) - 1 - self._last_index
         if missing > max(2, 0.01 * expected * self._fps):
-            raise BadFrame(f"the file ends after frame {self._last_index}: it is cut off, {missing} frames are missing")
+            raise BadFrame(
+                f"it ends after frame {self._last_index}: it is cut off, {missing} frames are missing", missing
+            )
 
     def _place(self) -> str:
         return "at the beginning" if self._last_index < 0 else f"after frame {self._last_index}"

@@ -107,8 +107,8 @@ class TwoVideoSource(Source):
             try:
                 self._held[side] = self._tracks[side].read()
             except BadFrame as error:
-                self._known_bad += 1
-                raise BadFrame(f"{self._tracks[side].where}: {error}") from error
+                self._known_bad += error.count
+                raise BadFrame(f"{self._tracks[side].where}: {error}", error.count) from error
         return self._held[side]
 
     def _check_rates(self) -> None:
@@ -123,4 +123,7 @@ class TwoVideoSource(Source):
         shorter, longer = self._tracks if left is None else self._tracks[::-1]
         there, wanted = shorter.length, longer.length
         if there is not None and wanted is not None and wanted - there > 1:
-            raise BadFrame(f"{shorter.where} has {there} frames and {longer.where} has {wanted}: the rest is left out")
+            raise BadFrame(
+                f"{shorter.where} has {there} frames and {longer.where} has {wanted}: the rest is left out",
+                wanted - there,
+            )
