@@ -16,7 +16,7 @@ from ..recording import NEED_DEPTH, OUTPUTS, Plan, Recording, check_new, read_ma
 from ..rectification_check import check_rectification
 from ..rectify import Rectifier
 from ..rig import Rig
-from ..sources import Source, StereoFrame
+from ..sources import BadFrame, Source, StereoFrame
 from ..stream import DepthFrame, DepthStream
 from . import terminal
 from .frame_progress import frame_progress
@@ -75,14 +75,14 @@ def run_run(request: Request) -> None:
         )  # fmt: skip
         start_s, stop_s = _span(request, source)
         matcher = StereoMatcher(**asdict(settings))
-        _warm_up(matcher, camera, first)
+        reports = _Reports()
+        _warm_up(matcher, camera, _frame_at(source, start_s, first), reports)
         recording = Recording(
             request.out, plan, _about(request, settings, source, start_s, stop_s), resume=request.resume
         )
     except BaseException:
         source.close()
         raise
-    reports = _Reports()
     resumed_after, last = recording.frames, recording.last
     stream = DepthStream(
         source, matcher, camera,
@@ -224,13 +224,30 @@ class _Reports:
         terminal.warn(text)
 
 
-def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, first: StereoFrame) -> None:
-    """Compile and load everything before the clock runs."""
-    left, right = first.left, first.right
+def _frame_at(source: Source, start_s: float, first: StereoFrame) -> StereoFrame:
+    """Where the work will begin; what comes before may be black, or of something else."""
+    if start_s == 0:
+        return first
+    try:
+        source.seek(start_s)
+        return source.read() or first
+    except BadFrame:
+        return first
+    finally:
+        source.close()
+
+
+def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, frame: StereoFrame, reports: _Reports) -> None:
+    """Compile and load everything before the clock runs, and see whether this is a rectified pair."""
+    left, right = frame.left, frame.right
     if isinstance(camera, Rectifier):
         left, right = camera(left, right)
     with terminal.working("getting ready", if_slow=terminal.COMPILING):
-        matcher.match(left, right, previous=matcher.match(left, right))
+        result = matcher.match(left, right)
+        matcher.match(left, right, previous=result)
+        check = check_rectification(left, right, result)
+    for text in check.warnings:
+        reports.warn(text)
 
 
 def _record(
@@ -250,7 +267,7 @@ def _record(
                 frames, summed = frames + 1, summed + frame.result.coverage
                 progress(before + frames)
                 if frames == 1:
-                    _check_first(frame, recording, reports)
+                    _check_fits(frame, recording, reports)
             if stop.signal is None:
                 recording.close("complete")
                 return summed / frames if frames else math.nan
@@ -272,10 +289,8 @@ def _go_on(recording: Recording) -> str:
     return f"{recording.frames} frames are in {recording.folder}, the same command with --resume goes on from there"
 
 
-def _check_first(frame: DepthFrame, recording: Recording, reports: _Reports) -> None:
-    """Is this a rectified pair, and does its depth fit the video?  Said at once, not after hours."""
-    for text in check_rectification(frame.left, frame.right, frame.result).warnings:
-        reports.warn(text)
+def _check_fits(frame: DepthFrame, recording: Recording, reports: _Reports) -> None:
+    """Does the depth fit the video?  Said at once, not after hours."""
     if recording.too_far > 0.01 * frame.left.shape[0] * frame.left.shape[1]:
         reports.warn(
             f"{recording.too_far} pixels are further than {recording.most_depth_mm:g} mm, which the depth video keeps "
