@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint benchmark browser clean
+.PHONY: demo test lint soak benchmark browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -24,6 +24,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m pytest -s tests/soak.py
 
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from . import beyond, measure, report
+from . import beyond, measure, report, streaming
 from .data import frame_sets
 
 
@@ -27,6 +27,7 @@ def main() -> None:
         ("uncertainty", lambda: beyond.uncertainty(sets)),
         ("edges", beyond.edges),
         ("video", beyond.video),
+        ("streaming", lambda: streaming.streaming(rounds)),
         ("start", measure.start),
         ("sizes", lambda: measure.sizes(rounds)),
         ("memory", measure.memory),

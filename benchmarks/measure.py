@@ -16,7 +16,7 @@ import numpy as np
 
 import bdis
 from bdis.baselines import METHODS
-from bdis.bench.machine import machine
+from bdis.machine import machine
 
 from .data import Frame, mean_score, score
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .rectify import Rectifier, StereoCalibration
     from .result import StereoResult
     from .rig import Rig
+    from .sources import open_source
+    from .stream import DepthStream
 
 __version__ = "0.1.0"
 _MODULES = {
@@ -36,11 +38,14 @@ _MODULES = {
     "rectify": ["Rectifier", "StereoCalibration"],
     "result": ["StereoResult"],
     "rig": ["Rig"],
+    "sources": ["open_source"],
+    "stream": ["DepthStream"],
 }  # fmt: skip
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "PRESETS",
     "Cloud",
+    "DepthStream",
     "RectificationCheck",
     "Rectifier",
     "Rig",
@@ -49,6 +54,7 @@ __all__ = [
     "StereoMatcher",
     "StereoResult",
     "check_rectification",
+    "open_source",
     "read_depth",
     "read_disparity",
     "read_image",

@@ -88,7 +88,7 @@ class Meter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._times = {name: Histogram() for name in ("latency", "read", "rectify", "match")}
-        self._frames = self.damaged = self.retries = 0
+        self._frames = self._damaged = self._retries = 0
         self._first_s = self._last_s = float("nan")
         self._recent: deque[float] = deque(maxlen=RECENT_FRAMES + 1)
 
@@ -96,6 +96,16 @@ class Meter:
         """A step took so long."""
         with self._lock:
             self._times[step].add(seconds)
+
+    def damaged(self, count: int = 1) -> None:
+        """Frames could not be read or used."""
+        with self._lock:
+            self._damaged += count
+
+    def retried(self) -> None:
+        """A live source had to be opened again."""
+        with self._lock:
+            self._retries += 1
 
     def delivered(self, latency_s: float) -> None:
         """A frame reached its destination."""
@@ -116,8 +126,8 @@ class Meter:
             return Figures(
                 frames=self._frames,
                 dropped=dropped,
-                damaged=self.damaged,
-                retries=self.retries,
+                damaged=self._damaged,
+                retries=self._retries,
                 seconds=seconds,
                 fps=(self._frames - 1) / seconds if seconds > 0 else float("nan"),
                 recent_fps=(len(self._recent) - 1) / recent if recent > 0 else float("nan"),

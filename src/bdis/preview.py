@@ -11,6 +11,7 @@ from .result import StereoResult
 from .rig import Rig, as_rgb_bytes
 
 Array = np.ndarray[Any, np.dtype[Any]]
+COLOURS = {"disparity": "turbo", "depth": "turbo_r"}  # near is red in both
 _UNKNOWN = "#c9cdd2"
 _INK = "#22262b"
 
@@ -92,14 +93,14 @@ def _panels(
         "0 to 1",
     )
     if rig is None:
-        panels.append(("disparity", disparity, {"cmap": "turbo", **_range(disparity)}, "px"))
+        panels.append(("disparity", disparity, {"cmap": COLOURS["disparity"], **_range(disparity)}, "px"))
         return [*panels, sure]
     depth = rig.depth(result)
     if max_depth_mm is not None:
         too_far = depth > max_depth_mm
         depth, disparity = (np.where(too_far, np.nan, image) for image in (depth, disparity))
-    panels.append(("disparity", disparity, {"cmap": "turbo", **_range(disparity)}, "px"))
-    panels.append(("depth", depth, {"cmap": "turbo_r", **_range(depth)}, "mm"))
+    panels.append(("disparity", disparity, {"cmap": COLOURS["disparity"], **_range(disparity)}, "px"))
+    panels.append(("depth", depth, {"cmap": COLOURS["depth"], **_range(depth)}, "mm"))
     if result.variance is not None:
         sigma = np.sqrt(rig.depth_variance(result))
         sigma = np.where(np.isnan(depth), np.nan, sigma)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from .lanes import Ended, Lane
 from .matcher import StereoMatcher
 from .meter import Figures, Meter
+from .pace import Pace
 from .rectify import Rectifier
 from .result import StereoResult
 from .rig import Rig
@@ -22,7 +24,6 @@ from .sources import BadFrame, Source, SourceLost, StereoFrame
 Array = np.ndarray[Any, np.dtype[Any]]
 QUEUED_FRAMES = 2  # of a file, between two steps; of a live source only the newest waits
 FIRST_RETRY_S, LONGEST_RETRY_S = 0.5, 10.0
-LATE_S = 0.25  # a paced stream that is later than this gives up catching up
 STOP_S = 5.0  # a thread that does not end by then hangs in a driver, and is left to itself
 
 
@@ -114,7 +115,7 @@ class DepthStream:
         if every < 1:
             raise ValueError(f"every is {every}; expected 1 or more")
         self.source, self.camera = source, camera
-        self.start_s, self.stop_s, self.every = start_s, stop_s, every
+        self.start_s, self.start_index, self.stop_s, self.every = start_s, start_index, stop_s, every
         self.paced, self.at_end = paced, at_end
         self._matcher = StereoMatcher() if matcher is None else matcher
         self._video = video
@@ -171,7 +172,7 @@ class DepthStream:
         """How it is doing, or how it went."""
         return self._meter.figures(sum(lane.dropped for lane in self._lanes()))
 
-    @property
+    @cached_property
     def rig(self) -> Rig | None:
         """The rectified cameras, if they are known."""
         if isinstance(self.camera, Rectifier):
@@ -237,6 +238,7 @@ class DepthStream:
     def _start(self) -> None:
         if self._threads:
             raise RuntimeError("a stream can be run only once")
+        _ = self.rig  # a source may have to read a frame to know; from now on it belongs to a thread
         steps: list[tuple[Callable[[Lane[Any]], None], Lane[Any]]] = [(self._read, self._to_match)]
         if isinstance(self.camera, Rectifier):
             steps = [(self._read, self._to_rectify), (self._rectify, self._to_match)]
@@ -260,24 +262,23 @@ class DepthStream:
         output.end(error)
 
     def _read(self, output: Lane[_Work]) -> None:
-        clock = _Clock()
+        pace = Pace()
         count = 0
         try:
-            while self._wait_for_turn(clock):
+            while self._wait_for_turn(pace):
                 begin = time.perf_counter()
                 frame = self._next_frame()
                 arrived = time.perf_counter()
                 if frame is None or (self.stop_s is not None and frame.time_s >= self.stop_s):
-                    if self.at_end == "stop":
+                    if not self._goes_on_after_end(count):
                         return
-                    self._rewind()
                     continue
                 count += 1
                 if (count - 1) % self.every:
                     continue
                 self._meter.time("read", arrived - begin)
                 if self.paced and not self.source.is_live and not self._paused:
-                    self._sleep(clock.wait_s(frame.time_s))
+                    self._sleep(pace.wait_s(frame.time_s))
                     arrived = time.perf_counter()
                 if not output.put(_Work(frame, arrived - begin, arrived, self._take)):
                     return
@@ -338,39 +339,42 @@ class DepthStream:
             try:
                 return self.source.read()
             except BadFrame as error:
-                self._meter.damaged += 1
+                self._meter.damaged(error.count)
                 self._report(f"{self.source.name}: {error}; skipped")
             except SourceLost as error:
-                self._meter.retries += 1
+                self._meter.retried()
                 self._report(f"{error}; trying again in {wait_s:g} s")
                 self.source.close()
                 self._sleep(wait_s)
                 wait_s = min(2 * wait_s, LONGEST_RETRY_S)
         return None
 
-    def _wait_for_turn(self, clock: _Clock) -> bool:
+    def _wait_for_turn(self, pace: Pace) -> bool:
         """Wait while paused, and go where a seek wants; False if it is over."""
         with self._control:
             while self._paused and not self._steps and self._seek is None and not self._stopping:
                 self._control.wait()
-                clock.reset()
+                pace.reset()
             wanted, self._seek = self._seek, None
             self._steps = max(0, self._steps - 1)
         if wanted is not None:
             self._take += 1
             for lane in self._lanes():
                 lane.clear()
-            clock.reset()
+            pace.reset()
             self.source.seek(*wanted)
         return not self._stopping
 
-    def _rewind(self) -> None:
-        """The end was reached: begin again, or wait for a seek."""
-        with self._control:
-            if self.at_end == "wait":
+    def _goes_on_after_end(self, count: int) -> bool:
+        """The end was reached: begin again, or wait for a seek, or do neither."""
+        if self.at_end == "loop" and count:
+            self.source.seek(self.start_s, self.start_index)
+        elif self.at_end == "wait":
+            with self._control:
                 self._paused = True
-            elif self._seek is None:
-                self._seek = (self.start_s, None)
+        else:
+            return False
+        return True
 
     def _sleep(self, seconds: float) -> None:
         """Wait, but not when it is time to stop or to go elsewhere."""
@@ -381,22 +385,5 @@ class DepthStream:
         """A frame that cannot be used: one among good ones is skipped, but if the first cannot, none can."""
         if is_first:
             raise error
-        self._meter.damaged += 1
+        self._meter.damaged()
         self._report(f"{self.source.name}: frame {work.frame.index}: {error}; skipped")
-
-
-class _Clock:
-    """When frames of a file are due if it is played at its own speed."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self._offset_s: float | None = None
-
-    def wait_s(self, time_s: float) -> float:
-        """How long to wait for the frame of ``time_s``; one that is too late moves all that follow."""
-        now = time.perf_counter()
-        if self._offset_s is None or not -LATE_S <= self._offset_s + time_s - now <= 10:
-            self._offset_s = now - time_s
-        return self._offset_s + time_s - now

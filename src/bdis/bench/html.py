@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from ..atomic import write_whole
+from ..machine import machine
 from . import pictures
 from .columns import COLUMNS, NOTHING, SECOND_TABLE, Column, best, columns
 from .figures import colour_of, error_coverage_plot, reliability_plot, time_error_plot
-from .machine import machine
 from .samples import Sample
 from .summary import Row, counted
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..atomic import write_whole
 from ..evaluation import Score, mean_score, time_figures
-from .machine import machine
+from ..machine import machine
 from .runner import Outcome
 
 FIGURES = [field.name for field in fields(Score)]

@@ -12,7 +12,18 @@ import numpy as np
 
 from . import terminal
 
-PACKAGES = ("numpy", "numba", "llvmlite", "opencv-python-headless", "opencv-python", "matplotlib", "typer", "rich")
+PACKAGES = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "opencv-python-headless",
+    "opencv-python",
+    "matplotlib",
+    "av",
+    "viser",
+    "typer",
+    "rich",
+)
 VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "neon", "sve")
 SELF_TEST_S = 1.5
 MAX_ERROR_PX = 0.25  # median, of the self-test's scene; it is about 0.1 when all is well

@@ -11,10 +11,10 @@ from ..files import read_image
 from ..images import check_pair
 from ..rectify import Rectifier, StereoCalibration
 from ..rig import Rig
+from ..sources.views import LAYOUTS, Splitter
 from .terminal import UsageError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-LAYOUTS = ("side-by-side", "top-bottom")
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,10 @@ class Pair:
             return check_pair(read_image(self.left), read_image(self.right))
         if self.right is not None:
             raise UsageError("--layout is for one image with both views, but RIGHT is given as well")
-        both = read_image(self.left)
-        axis = 1 if self.layout == "side-by-side" else 0
-        if both.shape[axis] % 2:
-            side = "wide" if axis else "high"
-            raise ValueError(f"{self.left} is {both.shape[axis]} px {side}, which cannot be halved for {self.layout}")
-        first, second = np.split(both, 2, axis)
-        return check_pair(first, second)
+        try:
+            return check_pair(*Splitter(self.layout)(read_image(self.left)))
+        except ValueError as error:
+            raise ValueError(f"{self.left}: {error}") from error
 
     def masks(self, shape: tuple[int, ...]) -> dict[str, Array]:
         """Keywords for ``match``: where the cameras saw something."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from ..rectify import Rectifier
 from ..rig import Rig
-from ..sources import BadFrame, Source, StereoFrame, open_source
-from .inputs import LAYOUTS, Camera
+from ..sources import LAYOUTS, BadFrame, Source, StereoFrame, open_source
+from .inputs import Camera
 from .terminal import UsageError
 
 MOST_BAD = 100  # frames at the start of a source that may be damaged before it is given up

@@ -1,6 +1,5 @@
 """What a match leaves in its folder."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from ..atomic import write_whole
 from ..cloud import write_ply
 from ..config import Settings
 from ..files import write_depth, write_disparity, write_result
+from ..plain import json_text
 from ..preview import write_preview
 from ..result import StereoResult
 from ..rig import Rig
-from . import terminal
 from .terminal import UsageError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -96,8 +95,7 @@ def describe(
 def write_figures(folder: Path, figures: dict[str, Any]) -> list[str]:
     """Write the figures as run.json, with the names of the files they are about, which are returned."""
     written = sorted([*(path.name for path in folder.iterdir()), "run.json"])
-    content = json.dumps(terminal.plain({**figures, "files": written}), indent=2)
-    write_whole(folder / "run.json", f"{content}\n".encode())
+    write_whole(folder / "run.json", f"{json_text({**figures, 'files': written})}\n".encode())
     return written
 
 

@@ -1,7 +1,6 @@
 """What the commands say: to people, or as JSON to machines; results on stdout, all else on stderr."""
 
 import contextlib
-import json
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -9,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import typer
+
+from ..plain import json_text
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
 
@@ -114,19 +115,4 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
 def give(data: dict[str, Any]) -> None:
     """The whole answer, for machines."""
     if mode.json:
-        print(json.dumps(plain(data), indent=2), flush=True)
-
-
-def plain(value: Any) -> Any:
-    """``value`` made of what JSON knows: NaN becomes null, paths and everything else text."""
-    if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, bool | int | str | None):
-        return value
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return str(value)
-    return number if number - number == 0 else None
+        print(json_text(data), flush=True)

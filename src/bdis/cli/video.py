@@ -40,8 +40,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="Of depth, disparity, probability, sigma, cloud (a file per frame), video (all depth in one FFV1 "
-            "file), preview (an MP4 to look at); joined by commas.  [default: video,preview]",
+            help="Of depth, disparity, probability, sigma, cloud (a file per frame), video (all depth in one lossless "
+            "FFV1 file), preview (an MP4 to look at); joined by commas.  [default: video,preview]",
         ),
     ] = None,
     every: Annotated[int, typer.Option(metavar="N", help="Only every so many frames.")] = 1,
@@ -53,8 +53,21 @@ def run(
     max_depth: options.MaxDepth = None,
     depth_range: Annotated[
         str | None,
-        typer.Option("--range", metavar="NEAR,FAR", help="Depths in mm that the colours of the preview stand for."),
+        typer.Option(
+            "--range",
+            metavar="NEAR,FAR",
+            help="Depths in mm (disparities in px without calibration) at the ends of the preview's colours; default: "
+            "from the first frames.",
+        ),
     ] = None,
+    steps_per_mm: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Values of the depth video are N times the depth in mm: 100 keeps hundredths up to 655 mm, 1 whole "
+            "mm up to 65 m, as many tools expect it.",
+        ),
+    ] = 100,
     layout: Layout = None,
     squeezed: Squeezed = False,
     deinterlace: Deinterlace = False,
@@ -74,7 +87,8 @@ def run(
     bdis run surgery.mp4 --calib endoscope.yaml -o result --resume
     bdis run render:colon --preset fast --save depth
 
-    Ctrl-C, a full disk or a killed process leave what was written so far complete and readable.
+    Ctrl-C, a full disk or a killed process leave what was written so far complete and readable; --resume goes on.
+    frames.csv has the time of every frame, manifest.json all settings, rig.toml the rectified cameras.
     """
     from .inputs import Camera
     from .live import SourceOptions
@@ -84,7 +98,7 @@ def run(
         Request(
             SourceOptions(source, right, layout, squeezed, deinterlace, fps),
             Camera(calib, calib_right, unit, calib_scale, rectify, focal, baseline, cx, cy),
-            out, save, every, start, stop, resume, preset, set_ or [], max_depth, depth_range,
+            out, save, every, start, stop, resume, preset, set_ or [], max_depth, depth_range, steps_per_mm,
         )
     )  # fmt: skip
 

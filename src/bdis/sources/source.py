@@ -32,7 +32,16 @@ class StereoFrame:
 
 
 class BadFrame(ValueError):
-    """A frame that cannot be had; the ones after it can: read on."""
+    """A frame, or several, that cannot be had; the ones after can: read on.
+
+    Attributes
+    ----------
+    count : how many
+    """
+
+    def __init__(self, message: str, count: int = 1):
+        super().__init__(message)
+        self.count = count
 
 
 class SourceLost(OSError):

@@ -6,7 +6,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from .. import __version__
+from . import __version__
 
 
 def machine() -> dict[str, str]:
@@ -32,7 +32,7 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "bdis": __version__,
     }
-    for package, name in (("numpy", "numpy"), ("numba", "numba"), ("opencv-python-headless", "opencv")):
+    for package, name in (("numpy", "numpy"), ("numba", "numba"), ("opencv-python-headless", "opencv"), ("av", "av")):
         try:
             found[name] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

@@ -1,0 +1,122 @@
+"""From a file to depth: an H.264 video with both views side by side, decoded, rectified and matched on one core."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+
+import bdis
+from bdis.sources import RenderedSource
+from bdis.stream import DepthStream
+
+SIZES = ((640, 480), (1280, 1024))  # of one view
+DISTINCT = 12  # frames that are rendered; the video goes to and fro over them
+QUALITY = "12"  # x264's crf: 7 Mbit/s at 640x480 and 28 at 1280x1024 of each view, 30 frames/s, as recorders write
+
+
+def streaming(rounds: int) -> dict:
+    """Frames per second end to end, methods taking turns, everything on one core."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, _one_core():
+        for width, height in SIZES:
+            frames = 300 if width < 1000 else 90
+            path = Path(folder, f"{width}.mp4")
+            rig = _write_video(path, width, height, frames)
+            rectifier = _slightly_verged(rig)
+            methods: dict[str, Callable[[], tuple[int, float, float]]] = {
+                "decoding alone, grey": lambda: _decode(path),
+                "OpenCV: VideoCapture and SGBM": lambda: _opencv(path),
+                "`fast`": lambda: _stream(path, "fast", rig),
+                "`fast`, rectified on the way": lambda: _stream(path, "fast", rectifier),
+                "`balanced`": lambda: _stream(path, "balanced", rig),
+                "`balanced`, rectified on the way": lambda: _stream(path, "balanced", rectifier),
+            }
+            for method in methods.values():
+                method()  # loads the kernels, fills the caches
+            runs = [{name: method() for name, method in methods.items()} for _ in range(max(1, rounds // 5))]
+            found[f"{width}x{height}"] = {
+                name: {
+                    "fps": float(np.median([run[name][0] for run in runs])),
+                    "latency_p50_ms": float(np.median([run[name][1] for run in runs])),
+                    "latency_p95_ms": float(np.median([run[name][2] for run in runs])),
+                }
+                for name in methods
+            }
+    return found
+
+
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """Keep this thread, and those it starts, on one core."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores, threads = os.sched_getaffinity(0), cv2.getNumThreads()
+    os.sched_setaffinity(0, {min(cores)})
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+        cv2.setNumThreads(threads)
+
+
+def _write_video(path: Path, width: int, height: int, frames: int) -> bdis.Rig:
+    with RenderedSource("tissue", frames=frames, distinct=DISTINCT, height=height, width=width, seed=3) as source:
+        with av.open(str(path), "w") as container:
+            stream = container.add_stream("libx264", rate=30)
+            stream.width, stream.height, stream.pix_fmt = 2 * width, height, "yuv420p"
+            stream.options = {"crf": QUALITY}
+            for frame in source:
+                both = np.hstack([frame.left, frame.right])
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(both, format="rgb24")))
+            container.mux(stream.encode())
+        return source.rig
+
+
+def _slightly_verged(rig: bdis.Rig) -> bdis.Rectifier:
+    """Work for a rectifier: cameras like these, turned by a degree and with some distortion."""
+    matrix = np.array([[rig.focal_px, 0, rig.cx], [0, rig.focal_px, rig.cy], [0, 0, 1]])
+    bend = np.array([-0.05, 0.01, 0, 0])
+    turn = cv2.Rodrigues(np.array([0.0, 0.01, 0.0]))[0]
+    shift = np.array([-rig.baseline_mm, 0, 0])
+    assert rig.size is not None
+    return bdis.StereoCalibration(matrix, bend, matrix, bend, turn, shift, size=rig.size).rectify()
+
+
+def _stream(path: Path, preset: str, camera: bdis.Rig | bdis.Rectifier) -> tuple[float, float, float]:
+    begin = time.perf_counter()
+    with DepthStream(bdis.open_source(path, color=False), bdis.StereoMatcher(preset), camera) as stream:
+        assert stream.rig is not None
+        for frame in stream:
+            stream.rig.depth(frame.result)
+    figures = stream.figures()
+    fps = figures.frames / (time.perf_counter() - begin)
+    return fps, figures.latency_ms.p50, figures.latency_ms.p95
+
+
+def _decode(path: Path) -> tuple[float, float, float]:
+    begin = time.perf_counter()
+    with bdis.open_source(path, color=False) as source:
+        frames = sum(1 for _ in source)
+    return frames / (time.perf_counter() - begin), float("nan"), float("nan")
+
+
+def _opencv(path: Path, most: int = 20) -> tuple[float, float, float]:
+    capture = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, 1])
+    matcher = cv2.StereoSGBM_create(0, 128, 7)
+    begin = time.perf_counter()
+    for _ in range(most):
+        there, both = capture.read()
+        assert there
+        grey = cv2.cvtColor(both, cv2.COLOR_BGR2GRAY)
+        middle = grey.shape[1] // 2
+        matcher.compute(grey[:, :middle], grey[:, middle:])
+    capture.release()
+    return most / (time.perf_counter() - begin), float("nan"), float("nan")

@@ -1,0 +1,69 @@
+"""How far a video is: a bar with speed and time left on a terminal, a line now and then elsewhere."""
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from .terminal import note
+
+LINE_EVERY_S, UPDATE_EVERY_S = 10.0, 0.1
+
+
+@contextlib.contextmanager
+def frame_progress(total: int | None, before: int, fps: Callable[[], float]) -> Iterator[Callable[[int], None]]:
+    """Gives a function to call with the number of frames done.
+
+    Parameters
+    ----------
+    total : frames, None if not known
+    before : frames that were done in an earlier run
+    fps : frames per second, now
+    """
+    if not sys.stderr.isatty():
+        yield _now_and_then(LINE_EVERY_S, total, lambda done: note(_line(done, total, fps())))
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("matching"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=total, completed=before)
+
+        def update(done: int) -> None:
+            progress.update(task, completed=done, description=_speed(done, total, fps()))
+
+        yield _now_and_then(UPDATE_EVERY_S, total, update)
+
+
+def _now_and_then(every_s: float, total: int | None, show: Callable[[int], None]) -> Callable[[int], None]:
+    """Shows no more often than that, but always the end."""
+    due = 0.0
+
+    def progress(done: int) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now >= due or done == total:
+            due = now + every_s
+            show(done)
+
+    return progress
+
+
+def _line(done: int, total: int | None, fps: float) -> str:
+    of = "" if total is None else f" of {total}"
+    return f"matching: {done}{of} frames {_speed(done, total, fps)}".rstrip()
+
+
+def _speed(done: int, total: int | None, fps: float) -> str:
+    """
+    >>> _speed(100, 1000, 50.0)
+    '50.0 frames/s, 0:00:18 left'
+    """
+    if not fps > 0 or math.isinf(fps):
+        return ""
+    if total is None or done >= total:
+        return f"{fps:.1f} frames/s"
+    seconds = round((total - done) / fps)
+    return f"{fps:.1f} frames/s, {seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d} left"

@@ -1,0 +1,593 @@
+"""Every kind of source: the right frames, with their times, from anywhere, and what is wrong is said."""
+
+import http.server
+import itertools
+import socket
+import threading
+import time
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bdis import Rig, write_image
+from bdis.datasets import write_rendered
+from bdis.sources import (
+    BadFrame,
+    CameraSource,
+    Source,
+    SourceLost,
+    Track,
+    VideoSource,
+    guess_layout,
+    open_source,
+)
+from bdis.sources.views import Splitter
+
+from .videos import HEIGHT, RIGHT_OFFSET, WIDTH, brightness, damage, flat_pair, index_of, packets_of, write_video
+
+FRAMES = 40
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("videos")
+
+
+@pytest.fixture(scope="module")
+def video(folder):
+    return write_video(folder / "both.mp4", FRAMES)
+
+
+def read_all(source: Source) -> tuple[list, list[str]]:
+    """All frames that can be had, and what was said about the others."""
+    frames, complaints = [], []
+    with source:
+        while True:
+            try:
+                frame = source.read()
+            except BadFrame as error:
+                complaints.append(str(error))
+                continue
+            if frame is None:
+                return frames, complaints
+            frames.append(frame)
+
+
+# ---------------------------------------------------------------- videos
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv", "ts", "mov"])
+def test_every_frame_of_a_video_comes_once_in_order_with_its_time(folder, ending):
+    frames, complaints = read_all(open_source(write_video(folder / f"whole.{ending}", FRAMES)))
+    assert complaints == []
+    assert [frame.index for frame in frames] == list(range(FRAMES))
+    assert [index_of(frame.left) for frame in frames] == list(range(FRAMES))
+    np.testing.assert_allclose([frame.time_s for frame in frames], np.arange(FRAMES) / 20, atol=1e-3)
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv", "ts"])
+@pytest.mark.parametrize("wanted", [0, 1, 7, 8, 9, 23, FRAMES - 1])
+def test_seeking_lands_on_the_very_frame(folder, ending, wanted):
+    path = folder / f"seek.{ending}"
+    with open_source(path if path.exists() else write_video(path, FRAMES)) as source:
+        source.read()
+        source.seek(source.time_of(wanted))
+        frame = source.read()
+        assert frame is not None
+        assert (frame.index, index_of(frame.left)) == (wanted, wanted)
+
+
+def test_every_time_of_a_frame_leads_back_to_it(video):
+    with open_source(video) as source:
+        for frame in list(source)[::5]:
+            source.seek(frame.time_s)
+            assert source.read().index == frame.index
+
+
+def test_seeking_past_the_end_is_the_end_and_back_again_works(video):
+    with open_source(video) as source:
+        source.seek(1000.0)
+        assert source.read() is None
+        source.seek(0.0)
+        assert source.read().index == 0
+
+
+def test_a_seek_can_say_what_the_frame_is_numbered(video):
+    with open_source(video) as source:
+        source.seek(0.5, index=77)
+        assert [source.read().index for _ in range(2)] == [77, 78]
+
+
+def test_a_video_of_uneven_times_keeps_them(folder):
+    path = write_video(folder / "uneven.mkv", 12, times=lambda index: Fraction(index * index, 100))
+    frames, _ = read_all(open_source(path))
+    np.testing.assert_allclose([frame.time_s for frame in frames], np.arange(12) ** 2 / 100, atol=1e-3)
+    assert all(one.index < other.index for one, other in itertools.pairwise(frames))
+
+
+@pytest.mark.parametrize("join", ["side-by-side", "top-bottom"])
+@pytest.mark.parametrize("color", [False, True])
+def test_views_are_taken_apart(folder, join, color):
+    # The shape of 64x96 (top-bottom) and 128x48 (side-by-side) tells which it is.
+    frames, _ = read_all(open_source(write_video(folder / f"{join}.mp4", 3, join=join), color=color))
+    shape = (HEIGHT, WIDTH, 3) if color else (HEIGHT, WIDTH)
+    for frame in frames:
+        assert frame.left.shape == frame.right.shape == shape
+        assert abs(frame.left.mean() - brightness(frame.index)) < 2
+        assert abs(frame.right.mean() - frame.left.mean() - RIGHT_OFFSET) < 2
+
+
+def test_squeezed_views_are_stretched(folder):
+    path = write_video(folder / "squeezed.mp4", 2)
+    frames, _ = read_all(open_source(path, squeezed=True))
+    assert frames[0].left.shape == (HEIGHT, 2 * WIDTH, 3)
+    frames, _ = read_all(open_source(path, layout="top-bottom", squeezed=True))
+    assert frames[0].left.shape == (HEIGHT, 2 * WIDTH, 3)
+
+
+def test_black_of_a_video_is_black():
+    """Video has black at 16; a matcher takes 0 for not seen."""
+    import av
+
+    frame = av.VideoFrame.from_ndarray(np.full((HEIGHT, WIDTH, 3), 0, np.uint8), format="rgb24").reformat(
+        format="yuv420p"
+    )
+    assert np.frombuffer(frame.planes[0], np.uint8).max() == 16
+    assert frame.to_ndarray(format="gray").max() == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "squeezed", "layout"),
+    [
+        ((2560, 720), False, "side-by-side"),
+        ((1280, 480), False, "side-by-side"),
+        ((2048, 1024), False, "side-by-side"),
+        ((1280, 1440), False, "top-bottom"),
+        ((1280, 2048), False, "top-bottom"),
+        ((1920, 1080), True, "side-by-side"),
+        ((720, 576), True, "side-by-side"),
+    ],
+)
+def test_the_shape_tells_the_layout(size, squeezed, layout):
+    assert guess_layout(*size, squeezed) == layout
+
+
+def test_a_picture_that_could_be_one_view_is_asked_about():
+    with pytest.raises(ValueError, match="1920x1080 has the shape of one view.*side-by-side"):
+        guess_layout(1920, 1080)
+
+
+def test_a_picture_that_cannot_be_halved_is_refused():
+    with pytest.raises(ValueError, match="101x40 cannot be halved"):
+        Splitter("side-by-side")(np.zeros((40, 101), np.uint8))
+
+
+def test_deinterlaced_frames_keep_their_number_and_time(folder):
+    path = write_video(folder / "interlaced.mp4", 20)
+    frames, _ = read_all(open_source(path, deinterlace=True))
+    assert [frame.index for frame in frames] == [index_of(frame.left) for frame in frames] == list(range(20))
+    with open_source(path, deinterlace=True) as source:
+        source.seek(0.5)
+        assert source.read().index == 10
+
+
+def test_deinterlacing_removes_the_comb(folder):
+    def combed(index):
+        """Even rows of a bright bar, odd rows of the same bar half a field later."""
+        left = np.full((HEIGHT, WIDTH, 3), 60, np.uint8)
+        for parity in (0, 1):
+            begin = 8 + 4 * index + 2 * parity
+            left[parity::2, begin : begin + 12] = 200
+        return left, left
+
+    path = write_video(folder / "combed.mp4", 8, pair=combed)
+
+    def comb(frame):
+        rows = frame.left[4:-4].astype(float)
+        return np.abs(rows[1:-1] - (rows[:-2] + rows[2:]) / 2).mean()
+
+    plain, _ = read_all(open_source(path, color=False))
+    smooth, _ = read_all(open_source(path, color=False, deinterlace=True))
+    assert comb(smooth[4]) < 0.3 * comb(plain[4])
+
+
+# ---------------------------------------------------------------- two videos
+
+
+def test_two_videos_are_paired_by_time(folder):
+    left = write_video(folder / "left.mp4", FRAMES, join="left")
+    right = write_video(folder / "right.mp4", FRAMES, join="right")
+    with open_source(left, right) as source:
+        frames, complaints = read_all(source)
+        assert (source.length, complaints, len(frames)) == (FRAMES, [], FRAMES)
+        source.seek(0.75)
+        frame = source.read()
+    assert frame.index == index_of(frame.left) == 15
+    assert abs(frame.right.mean() - frame.left.mean() - RIGHT_OFFSET) < 2
+
+
+def test_a_frame_that_one_video_lacks_is_reported_and_the_rest_stays_in_step(folder):
+    left = write_video(folder / "left2.mkv", 20, join="left")
+    gap = write_video(
+        folder / "gap.mkv", 19, join="right", pair=lambda i: flat_pair(i + (i >= 9)),
+        times=lambda i: Fraction(i + (i >= 9), 20),
+    )  # fmt: skip
+    frames, complaints = read_all(open_source(left, gap))
+    assert complaints == [f"{gap} lacks frame 9"]
+    assert [frame.index for frame in frames] == [i for i in range(20) if i != 9]
+    assert all(abs(frame.right.mean() - frame.left.mean() - RIGHT_OFFSET) < 2 for frame in frames)
+
+
+def test_a_damaged_frame_of_one_video_is_counted_once(folder):
+    left = write_video(folder / "left3.mp4", 20, join="left")
+    right = write_video(folder / "right3.mp4", 20, join="right")
+    damage(right, *packets_of(right)[9])
+    frames, complaints = read_all(open_source(left, right))
+    assert len(complaints) == 1
+    assert len(frames) == 19
+
+
+def test_videos_of_different_lengths_or_rates_are_reported(folder):
+    left = write_video(folder / "left4.mp4", 20, join="left")
+    short = write_video(folder / "short.mp4", 15, join="right")
+    frames, complaints = read_all(open_source(left, short))
+    assert len(frames) == 15
+    assert complaints == [f"{short} has 15 frames and {left} has 20: the rest is left out"]
+    quick = write_video(folder / "quick.mp4", 20, join="right", fps=30)
+    with pytest.raises(ValueError, match="20 frames per second but .* has 30"):
+        open_source(left, quick).read()
+
+
+# ---------------------------------------------------------------- damage
+
+
+def test_a_damaged_frame_is_reported_and_the_rest_is_read(folder):
+    path = write_video(folder / "damaged.mp4", FRAMES)
+    damage(path, *packets_of(path)[10])
+    frames, complaints = read_all(open_source(path))
+    assert len(complaints) == 1
+    assert len(frames) == FRAMES - 1
+
+
+def test_a_frame_with_a_damaged_part_is_reported(folder):
+    noise = np.random.default_rng(0).integers(0, 255, (10, HEIGHT, 2 * WIDTH, 3), np.uint8)
+    path = write_video(folder / "part.mp4", 10, pair=lambda i: (noise[i][:, :WIDTH], noise[i][:, WIDTH:]), gop=1)
+    position, size = packets_of(path)[4]
+    damage(path, position + size // 2, size // 4)
+    frames, complaints = read_all(open_source(path))
+    assert complaints == ["frame 4 at 0.200 s is damaged"]
+    assert [frame.index for frame in frames] == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize(("ending", "options"), [("mkv", {}), ("ts", {}), ("mp4", {"movflags": "faststart"})])
+def test_a_file_that_is_cut_off_is_read_to_where_it_ends(folder, ending, options):
+    path = write_video(folder / f"cut.{ending}", FRAMES, container_options=options)
+    content = path.read_bytes()
+    path.write_bytes(content[: 2 * len(content) // 3])
+    frames, complaints = read_all(open_source(path))
+    assert 5 < len(frames) < FRAMES
+    if ending != "ts":  # a transport stream has no header to say how long it is
+        assert "cut off" in complaints[-1]
+
+
+def test_frames_that_a_damaged_file_lost_are_counted(folder):
+    noise = np.random.default_rng(0).integers(0, 150, (HEIGHT, WIDTH, 3), np.uint8)
+    path = write_video(folder / "hole.mkv", 200, pair=lambda i: (noise + np.uint8(i % 100),) * 2)
+    size = path.stat().st_size
+    damage(path, size // 3, size // 10)
+    frames, lost = [], 0
+    with open_source(path) as source:
+        while True:
+            try:
+                frame = source.read()
+            except BadFrame as error:
+                lost += error.count
+                continue
+            if frame is None:
+                break
+            frames.append(frame.index)
+    assert frames[-1] == 199
+    assert len(frames) < 195
+    assert abs(len(frames) + lost - 200) <= 2
+
+
+def test_a_recording_without_its_index_says_so(folder):
+    path = write_video(folder / "unfinished.mp4", FRAMES)
+    path.write_bytes(path.read_bytes()[:-3000])
+    with pytest.raises(ValueError, match="never finished"):
+        open_source(path).read()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a video at all" * 100])
+def test_a_file_that_is_no_video_says_so(folder, content):
+    path = folder / "text.mp4"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="no video"):
+        open_source(path).read()
+
+
+def test_a_missing_file_says_so():
+    with pytest.raises(FileNotFoundError, match="no such file or folder, camera or URL"):
+        open_source("nowhere.mp4")
+
+
+# ---------------------------------------------------------------- URLs
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as served:
+        thread = threading.Thread(target=served.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{served.server_port}"
+        served.shutdown()
+        thread.join()
+
+
+def test_a_video_behind_a_url_is_a_file(server, video):
+    with open_source(f"{server}/{video.name}") as source:
+        assert not source.is_live
+        assert len(list(source)) == FRAMES
+
+
+def test_a_url_that_is_not_there_says_so(server):
+    with pytest.raises(OSError, match="404"):
+        open_source(f"{server}/nothing.mp4").read()
+
+
+def until_lost(source: Source) -> list:
+    frames = []
+    try:
+        while True:
+            frames.append(source.read())
+    except SourceLost:
+        source.close()
+        return frames
+
+
+def test_a_stream_is_live_and_comes_back_after_it_was_lost(folder):
+    """A transport stream over TCP, whose sender goes away and returns."""
+    content = write_video(folder / "live.ts", 20).read_bytes()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def send_twice():
+            for _ in range(2):
+                connection, _ = listening.accept()
+                with connection:
+                    connection.sendall(content)
+
+        threading.Thread(target=send_twice, daemon=True).start()
+        with open_source(f"tcp://127.0.0.1:{listening.getsockname()[1]}") as source:
+            assert source.is_live
+            assert source.length is None
+            with pytest.raises(ValueError, match="live"):
+                source.seek(0.0)
+            first, second = [until_lost(source) for _ in range(2)]
+    assert len(first) >= 15
+    assert len(second) >= 15
+    assert second[0].index == first[-1].index + 1  # it goes on counting
+
+
+# ---------------------------------------------------------------- folders
+
+
+def write_pairs(folder: Path, names: list[tuple[str, str]]) -> Path:
+    for index, pair in enumerate(names):
+        for name, image in zip(pair, flat_pair(index)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_image(folder / name, image)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [(f"left/{i}.png", f"right/{i}.png") for i in range(12)],
+        [(f"Left/frame{i}.jpg", f"Right/frame{i}.jpg") for i in range(12)],
+        [(f"cam0/{1000 + i}.png", f"cam1/{2000 + i}.png") for i in range(12)],
+        [(f"a{i}_left.png", f"a{i}_right.png") for i in range(12)],
+        [(f"L{i}.png", f"R{i}.png") for i in range(12)],
+        [(f"frame-{i}-l.png", f"frame-{i}-r.png") for i in range(12)],
+        [("left.png", "right.png")],
+    ],
+    ids=lambda names: names[-1][0],
+)
+def test_pairs_are_found_in_natural_order(tmp_path, names):
+    frames, complaints = read_all(open_source(write_pairs(tmp_path, names), fps=10))
+    assert complaints == []
+    assert [index_of(frame.left) for frame in frames] == list(range(len(names)))
+    assert [frame.time_s for frame in frames] == [i / 10 for i in range(len(names))]
+    assert all(frame.right.mean() > frame.left.mean() for frame in frames)
+
+
+def test_two_folders_and_two_images_are_pairs(tmp_path):
+    write_pairs(tmp_path, [(f"one/{i}.png", f"other/{i}.png") for i in range(3)])
+    frames, _ = read_all(open_source(tmp_path / "one", tmp_path / "other"))
+    assert [index_of(frame.left) for frame in frames] == [0, 1, 2]
+    frames, _ = read_all(open_source(tmp_path / "one" / "1.png", tmp_path / "other" / "1.png"))
+    assert [index_of(frame.left) for frame in frames] == [1]
+
+
+def test_images_with_both_views_are_taken_apart(tmp_path):
+    for index in range(3):
+        write_image(tmp_path / f"{index}.png", np.concatenate(flat_pair(index), 1))
+    frames, _ = read_all(open_source(tmp_path))
+    assert [index_of(frame.left) for frame in frames] == [0, 1, 2]
+    frames, _ = read_all(open_source(tmp_path / "2.png"))
+    assert frames[0].left.shape == (HEIGHT, WIDTH, 3)
+
+
+def test_a_missing_or_damaged_image_is_reported_and_skipped(tmp_path):
+    write_pairs(tmp_path, [(f"left/{i}.png", f"right/{i}.png") for i in range(5)])
+    (tmp_path / "right/1.png").unlink()
+    (tmp_path / "left/3.png").write_bytes(b"no image")
+    frames, complaints = read_all(open_source(tmp_path))
+    assert [frame.index for frame in frames] == [0, 2, 4]
+    assert "no right image for" in complaints[0]
+    assert "frame 3" in complaints[1]
+
+
+def test_a_folder_knows_its_rig(tmp_path):
+    write_pairs(tmp_path, [("left/1.png", "right/1.png")])
+    rig = Rig(50, 32, 24, 5, size=(WIDTH, HEIGHT))
+    rig.save(tmp_path / "rig.toml")
+    assert open_source(tmp_path).rig == rig
+
+
+def test_a_data_set_is_a_source(tmp_path):
+    write_rendered(tmp_path / "set", "plane", frames=2, height=HEIGHT, width=WIDTH)
+    with open_source(tmp_path / "set") as source:
+        assert source.rig is not None
+        assert source.rig.size == (WIDTH, HEIGHT)
+        assert len(list(source)) == 2
+
+
+def test_a_folder_without_pairs_says_what_was_looked_for(tmp_path):
+    with pytest.raises(ValueError, match="looked for left and right folders"):
+        open_source(tmp_path)
+
+
+def test_views_whose_names_have_nothing_in_common_are_refused(tmp_path):
+    write_pairs(tmp_path, [("left/a.png", "right/b.png")])
+    write_image(tmp_path / "left/c.png", flat_pair(1)[0])
+    with pytest.raises(ValueError, match="2 left and 1 right images whose names have nothing in common"):
+        open_source(tmp_path)
+
+
+# ---------------------------------------------------------------- rendered scenes
+
+
+def test_a_rendered_video_goes_to_and_fro():
+    with open_source("render:plane,frames=9,distinct=4,height=32,width=48") as source:
+        images = [frame.left for frame in source]
+    assert [next(i for i, other in enumerate(images) if other is image) for image in images] == [
+        0, 1, 2, 3, 2, 1, 0, 1, 2,
+    ]  # fmt: skip
+
+
+def test_a_wrong_scene_or_option_is_refused_at_once():
+    with pytest.raises(ValueError, match="unknown scene 'liver'"):
+        open_source("render:liver")
+    with pytest.raises(ValueError, match="unknown option smok"):
+        open_source("render:colon,smok=1")
+
+
+# ---------------------------------------------------------------- cameras
+
+
+class FakeCapture:
+    """A capture card that is unplugged after ``frames`` pictures, and can be opened ``times`` times."""
+
+    opened, frames, times, released = 0, 5, 1, 0
+
+    def __init__(self, device):
+        FakeCapture.opened += 1
+        self.count = 0
+        self.is_there = FakeCapture.opened <= FakeCapture.times
+
+    def isOpened(self):
+        return self.is_there
+
+    def set(self, *_):
+        return True
+
+    def get(self, _):
+        return 30.0
+
+    def grab(self):
+        self.count += 1
+        return self.count <= self.frames
+
+    def retrieve(self):
+        return True, np.concatenate(flat_pair(self.count - 1), 1)[..., ::-1]
+
+    def release(self):
+        FakeCapture.released += 1
+
+
+@pytest.fixture
+def capture(monkeypatch):
+    import cv2
+
+    monkeypatch.setattr(cv2, "VideoCapture", FakeCapture)
+    for name, value in (("opened", 0), ("frames", 5), ("times", 1), ("released", 0)):
+        monkeypatch.setattr(FakeCapture, name, value)
+    return FakeCapture
+
+
+@pytest.mark.parametrize("where", ["0", 0, "/dev/video7"])
+def test_a_camera_is_opened_when_it_is_read_and_given_back(capture, where):
+    with open_source(where) as source:
+        assert isinstance(source, CameraSource)
+        assert source.is_live
+        assert capture.opened == 0
+        frame = source.read()
+        assert index_of(frame.left) == 0
+        assert source.fps == 30
+    assert capture.released == 1
+
+
+def test_a_camera_that_is_unplugged_is_lost_and_one_that_never_was_is_an_error(capture):
+    source = open_source("0")
+    for _ in range(5):
+        source.read()
+    with pytest.raises(SourceLost, match="no more pictures"):
+        source.read()
+    source.close()
+    with pytest.raises(SourceLost, match="cannot be opened"):
+        source.read()
+    with pytest.raises(OSError, match="cannot be opened") as caught:
+        open_source("1").read()
+    assert not isinstance(caught.value, SourceLost)
+
+
+def test_two_cameras_give_a_view_each(capture, monkeypatch):
+    monkeypatch.setattr(capture, "times", 2)
+    with open_source(0, 1, color=False) as source:
+        frame = source.read()
+    assert frame.left.shape == (HEIGHT, 2 * WIDTH)
+
+
+# ---------------------------------------------------------------- what does not fit
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("{video}", "{folder}"), {}, "not of one kind"),
+        (("{video}", "{video}"), {"layout": "side-by-side"}, "right view is given too"),
+        (("{folder}",), {"deinterlace": True}, "deinterlace is for videos"),
+        (("render:colon", "render:colon"), {}, "has both views"),
+        (("{video}",), {"layout": "diagonal"}, "layout is 'diagonal'"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(video, folder, arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        open_source(*(text.format(video=video, folder=folder) for text in arguments), **options)
+
+
+def test_nothing_is_opened_before_it_is_needed(video, monkeypatch):
+    import av
+
+    monkeypatch.setattr(av, "open", lambda *_, **__: pytest.fail("opened too early"))
+    open_source(video)
+    VideoSource(Track(str(video)), Splitter())
+
+
+def test_closing_gives_the_file_back(video):
+    import os
+
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    for _ in range(20):
+        with open_source(video) as source:
+            source.read()
+    time.sleep(0)
+    after = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    assert after <= before
