@@ -460,6 +460,24 @@ def test_the_demo_opens_the_viewer(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "preview.png").exists()
 
 
+def test_a_pair_of_images_can_be_viewed_and_matched_again(scene, tmp_path, monkeypatch):
+    names = [str(tmp_path / name) for name in ("left.png", "right.png")]
+    for name, image in zip(names, (scene.left, scene.right)):
+        bdis.write_image(name, image)
+    seen = []
+
+    def serve(viewer):
+        seen.append(viewer._newest.result.coverage)
+        wait_until(lambda: viewer.stream.is_paused)
+        viewer._use(bdis.StereoMatcher("fast", min_probability=0.9))
+        wait_until(lambda: viewer._newest.result.coverage < seen[0])
+
+    monkeypatch.setattr(Viewer, "serve", serve)
+    camera = ["--focal", str(scene.focal_px), "--baseline", str(scene.baseline_mm)]
+    assert run(["view", *names, *camera, "--no-browser", "--port", "0", "--preset", "fast"]) == 0
+    assert seen[0] > 0.5
+
+
 @pytest.mark.parametrize("wrong", [["--port", "70000"], ["--max-depth", "-1"], ["--start", "soon"]])
 def test_wrong_options_are_refused_in_words(wrong, capsys):
     assert run(["view", "render:plane,height=48,width=64", "--no-browser", *wrong]) == 2

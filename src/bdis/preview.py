@@ -113,37 +113,34 @@ def _panels(
     return panels
 
 
-def color_range(image: Array) -> tuple[float, float]:
-    """Range of the bulk of the known values, so that a few wild ones do not flatten the rest.
+def round_range(values: Array) -> tuple[float, float]:
+    """A range with round ends that holds most known values, and some more: the camera will move.
 
     Examples
     --------
-    >>> color_range(np.full((4, 4), np.nan))
-    (0.0, 1.0)
+    >>> round_range(np.linspace(42, 78, 1000))
+    (30.0, 90.0)
     """
-    known = image[np.isfinite(image)]
-    if not known.size:
-        return 0.0, 1.0
-    low, high = np.percentile(known, [1, 99])
-    margin = 0.05 * (high - low) + 1e-6
-    return float(low - margin), float(high + margin)
-
-
-def color_top(image: Array) -> float:
-    """What the bulk of known values that begin at 0 stays below.
-
-    Examples
-    --------
-    >>> color_top(np.float32([0, 1, np.nan])) < 1
-    True
-    """
-    known = image[np.isfinite(image)]
-    return float(max(np.percentile(known, 97), 1e-6)) if known.size else 1.0
+    low, high = (float(value) for value in np.nanpercentile(values, [2, 98]))
+    margin = max(0.25 * (high - low), 0.05 * abs(high), 1e-3)
+    low, high, is_positive = low - margin, high + margin, low >= 0
+    rough = (high - low) / 8
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = power * max(factor for factor in (1, 2, 5) if factor * power <= rough)
+    near = float(np.floor(low / step) * step)
+    return max(near, 0.0) if is_positive else near, float(np.ceil(high / step) * step)
 
 
 def _range(image: Array) -> dict[str, float]:
-    return dict(zip(("vmin", "vmax"), color_range(image)))
+    """Colour range of the bulk of the known values, so that a few wild ones do not flatten the rest."""
+    known = image[np.isfinite(image)]
+    if not known.size:
+        return {"vmin": 0.0, "vmax": 1.0}
+    low, high = np.percentile(known, [1, 99])
+    margin = 0.05 * (high - low) + 1e-6
+    return {"vmin": float(low - margin), "vmax": float(high + margin)}
 
 
 def _top(image: Array) -> dict[str, float]:
-    return {"vmax": color_top(image)}
+    known = image[np.isfinite(image)]
+    return {"vmax": float(max(np.percentile(known, 97), 1e-6)) if known.size else 1.0}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..optional import require
-from ..preview import COLOURS
+from ..preview import COLOURS, round_range
 from ..rig import as_rgb_bytes
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -140,22 +140,3 @@ class SideBySide:
         canvas = require("matplotlib.backends.backend_agg", "a preview").FigureCanvasAgg(figure)
         canvas.draw()
         self._picture[:, 2 * self._panel[0] :] = np.asarray(canvas.buffer_rgba())[:height, :width, :3]
-
-
-def round_range(values: Array) -> tuple[float, float]:
-    """A range with round ends that holds most known values, and some more: the camera will move.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round_range(np.linspace(42, 78, 1000))
-    (30.0, 90.0)
-    """
-    low, high = (float(value) for value in np.nanpercentile(values, [2, 98]))
-    margin = max(0.25 * (high - low), 0.05 * abs(high), 1e-3)
-    low, high, is_positive = low - margin, high + margin, low >= 0
-    rough = (high - low) / 8
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = power * max(factor for factor in (1, 2, 5) if factor * power <= rough)
-    near = float(np.floor(low / step) * step)
-    return max(near, 0.0) if is_positive else near, float(np.ceil(high / step) * step)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..optional import require
-from ..preview import color_range, color_top
+from ..preview import COLOURS, round_range
 from ..result import StereoResult
 from ..rig import Rig
 from ..stream import DepthFrame
@@ -19,8 +19,7 @@ from ..stream import DepthFrame
 Array = np.ndarray[Any, np.dtype[Any]]
 Range = tuple[float, float]
 UNKNOWN = (52, 56, 62)  # a grey that no colour map has, quiet on a dark page
-_COLORMAPS = {"depth": "turbo_r", "disparity": "turbo", "sigma": "plasma", "probability": "viridis"}
-# Near is warm; no map begins with black, which would be lost on a dark page.
+_COLORMAPS = {**COLOURS, "sigma": "plasma", "probability": "viridis"}  # none begins with black, as the page is dark
 
 
 @dataclass(frozen=True)
@@ -101,13 +100,11 @@ class Maps:
         return np.where(np.isnan(self.depth), np.float32(np.nan), values)
 
     def fitted_range(self, name: str) -> Range:
-        """The range of the bulk of a map's values, in round numbers."""
-        if name == "probability":
+        """A range that holds most of a map's values, in round numbers."""
+        if name == "probability" or not np.isfinite(self[name]).any():
             return 0.0, 1.0
-        low, high = (0.0, color_top(self[name])) if name == "sigma" else color_range(self[name])
-        digits = 1 - int(np.floor(np.log10(max(high - low, 1e-9))))  # two of the span
-        low, high = round(low, digits), round(high, digits)
-        return (low, high) if low < high else (low, low + 10.0**-digits)
+        low, high = round_range(self[name])
+        return (0.0 if name == "sigma" else low), high
 
 
 def map_names(rig: Rig | None, has_sigma: bool) -> tuple[str, ...]:
