@@ -51,7 +51,7 @@ def in_steps(count, steps_per_mm):
 
 
 def write_video(path, depths, times, **options):
-    video = DepthVideo(path, (WIDTH, HEIGHT), **options)
+    video = DepthVideo(path, (WIDTH, HEIGHT), **{"steps_per_mm": 100, **options})
     for depth, time_s in zip(depths, times):
         video.write(depth, time_s)
     video.close()
@@ -87,7 +87,7 @@ def test_depth_video_is_what_other_tools_read(tmp_path):
 
 
 def test_depth_that_does_not_fit_is_unknown_and_counted(tmp_path):
-    video = DepthVideo(tmp_path / "depth.mkv", (3, 2))
+    video = DepthVideo(tmp_path / "depth.mkv", (3, 2), steps_per_mm=100)
     first_depth = np.float32([[655.35, 655.36, 1e9], [1, 2, 3]])
     second_depth = np.float32([[0.001, np.nan, 5], [1, 2, 3]])
     video.write(first_depth, 0)
@@ -133,7 +133,7 @@ VIDEOS = ["depth.mkv", "preview.mp4"]
 def open_video(folder, name, keep=0):
     """A video, and what writes a depth to it."""
     if name == "depth.mkv":
-        video = DepthVideo(folder / name, (WIDTH, HEIGHT), keep=keep)
+        video = DepthVideo(folder / name, (WIDTH, HEIGHT), steps_per_mm=100, keep=keep)
         return video, video.write
     draw = SideBySide("depth", (HEIGHT, WIDTH), (0, 655))
     video = PreviewVideo(folder / name, draw, first_s=0.0, keep=keep)
@@ -373,7 +373,8 @@ def test_other_tables_are_no_journals(tmp_path):
 
 
 def test_everything_of_every_frame(tmp_path, frames, rig):
-    recording = Recording(tmp_path / "out", Plan(EVERYTHING, (HEIGHT, WIDTH), rig, 25.0), {"source": SOURCE})
+    plan = Plan(EVERYTHING, (HEIGHT, WIDTH), rig, 25.0, steps_per_mm=100)
+    recording = Recording(tmp_path / "out", plan, {"source": SOURCE})
     for frame in frames:
         recording.add(frame)
     recording.close("complete")
@@ -469,9 +470,11 @@ def test_other_settings_are_not_gone_on_with(tmp_path, frames, rig):
     recording = Recording(tmp_path, plan, {"settings": {"patch_size": 8, "threads": 1}})
     recording.add(frames[0])
     recording.close("interrupted")
-    words = "settings.patch_size was 8, now 10; steps_per_mm was 100, now 1"
+    words = "settings.patch_size was 8, now 10; steps_per_mm was 1, now 100"
     with pytest.raises(ValueError, match=words):
-        Recording(tmp_path, replace(plan, steps_per_mm=1), {"settings": {"patch_size": 10, "threads": 1}}, resume=True)
+        Recording(
+            tmp_path, replace(plan, steps_per_mm=100), {"settings": {"patch_size": 10, "threads": 1}}, resume=True
+        )
     other = replace(plan, rig=replace(rig, baseline_mm=4.0))
     with pytest.raises(ValueError, match=r"calibration\.baseline_mm was 5"):
         Recording(tmp_path, other, {"settings": {"patch_size": 8, "threads": 1}}, resume=True)

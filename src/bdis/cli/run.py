@@ -323,6 +323,9 @@ def _report(
         rows.append(("known", f"{coverage:.1%} of the pixels"))
     if figures.damaged or figures.dropped:
         rows.append(("lost", f"{figures.damaged} damaged, {figures.dropped} dropped"))
+    if "video" in recording.plan.save:
+        finer = "whole mm; --steps-per-mm 100 keeps hundredths"
+        rows.append(("depth video", f"mm x {request.steps_per_mm}" if request.steps_per_mm > 1 else finer))
     rows.append(("written", f"{request.out}: {', '.join(files)}"))
     terminal.table(rows)
     terminal.give(

@@ -64,10 +64,10 @@ def run(
         int,
         typer.Option(
             metavar="N",
-            help="Values of the depth video are N times the depth in mm: 100 keeps hundredths up to 655 mm, 1 whole "
-            "mm up to 65 m, as many tools expect it.",
+            help="Values of the depth video are N times the depth in mm: 1 are whole mm, as other tools expect it, 100 "
+            "keeps hundredths up to 655 mm.",
         ),
-    ] = 100,
+    ] = 1,
     layout: Layout = None,
     squeezed: Squeezed = False,
     deinterlace: Deinterlace = False,

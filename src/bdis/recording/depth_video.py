@@ -17,7 +17,7 @@ from .video_file import PURPOSE, Encoding, VideoFile
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DEPTH_VIDEO = "depth.mkv"
-STEPS_PER_MM = 100  # a hundredth of a mm is below what any endoscope resolves, and 655 mm further than it sees
+STEPS_PER_MM = 1  # whole mm, 0 = unknown, is what other tools take 16-bit depth for
 MOST_STEPS = 65535
 _TAG = "BDIS_STEPS_PER_MM"
 
@@ -29,7 +29,7 @@ class DepthVideo:
     ----------
     path : the file
     size : (width, height), px
-    steps_per_mm : 100: values are hundredths of a mm.  1: whole mm, up to 65.5 m, as many tools expect it
+    steps_per_mm : 1: whole mm, as other tools expect it.  100: hundredths of a mm, up to 655 mm
     fps : frames per second, a hint
     keep : go on after so many frames of the file
 
@@ -41,7 +41,7 @@ class DepthVideo:
     --------
     >>> import numpy as np, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     video = DepthVideo(f"{folder}/depth.mkv", (3, 2))
+    ...     video = DepthVideo(f"{folder}/depth.mkv", (3, 2), steps_per_mm=100)
     ...     video.write(np.float32([[61.74, 700, np.nan], [1, 2, 3]]), time_s=0.04)
     ...     video.close()
     ...     [(time_s, depth.tolist()) for _, time_s, depth in read_depth_video(f"{folder}/depth.mkv")]
