@@ -37,14 +37,15 @@ def open_with_camera(
 ) -> tuple[Source, Rectifier | Rig | None, StereoFrame, list[str]]:
     """A source, what rectifies its frames or knows their rig, its first frame, and remarks in words.
 
-    The source is back at its start.
+    A file is back at its start.
     """
     camera.check()
     source = options.open(color=color)
     try:
         first = _first_frame(source)
         rig, raw_cameras, remarks = camera.load(first.left.shape)
-        source.close()
+        if not source.is_live:  # back to the start; a camera would only have to be opened again
+            source.close()
         if raw_cameras is not None:
             return source, raw_cameras.rectify(), first, [*remarks, "images rectified with it"]
         return source, rig or source.rig, first, remarks

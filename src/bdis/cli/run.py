@@ -275,18 +275,19 @@ def _record(
         stream.close()
         with contextlib.suppress(OSError):  # the first error is the one to tell
             recording.close("failed", str(error) or type(error).__name__)
-        terminal.note(f"what was written until then is complete and readable; {_go_on(recording)}")
+        terminal.note(f"what was written until then is complete and readable; {_go_on(recording, stream.source)}")
         raise
     recording.close("interrupted", signal.Signals(stop.signal).name)
-    terminal.mode.interrupted = f"interrupted; {_go_on(recording)}"
+    terminal.mode.interrupted = f"interrupted; {_go_on(recording, stream.source)}"
     if stop.signal == signal.SIGINT:
         raise KeyboardInterrupt
     terminal.note(terminal.mode.interrupted)
     sys.exit(128 + stop.signal)
 
 
-def _go_on(recording: Recording) -> str:
-    return f"{recording.frames} frames are in {recording.folder}, the same command with --resume goes on from there"
+def _go_on(recording: Recording, source: Source) -> str:
+    there = f"{recording.frames} frames are in {recording.folder}"
+    return there if source.is_live else f"{there}, the same command with --resume goes on from there"
 
 
 def _check_fits(frame: DepthFrame, recording: Recording, reports: _Reports) -> None:
