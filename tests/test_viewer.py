@@ -299,6 +299,7 @@ def test_memory_handles_and_threads_stay_as_they_are_over_1000_frames(moving, op
                 if before is None and frames >= 300:
                     before = state_of_process()
             after = state_of_process()
+            assert len(page.asked) > 100, "pictures were sent all the while"
         assert before is not None
         assert after["memory_mb"] - before["memory_mb"] < 12
         assert after["handles"] <= before["handles"] + 1

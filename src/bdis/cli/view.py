@@ -71,7 +71,7 @@ def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, pag
     )  # fmt: skip
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=page.out, preset=page.preset, max_depth_mm=page.max_depth_mm,
-        is_turning=True, title=f"bdis · {source.name}",
+        is_turning=True, title=f"bdis · {Path(source.name).name}",
     )  # fmt: skip
     with viewer:
         terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")
