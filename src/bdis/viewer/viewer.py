@@ -204,6 +204,12 @@ class Viewer:
         self._is_over = True
 
     def _push(self) -> None:
+        try:
+            self._keep_pushing()
+        except Exception as error:
+            self._error = error
+
+    def _keep_pushing(self) -> None:
         """Send what has changed, so often and no more; viser keeps only the newest of each for a slow browser."""
         last_figures = 0.0
         begun = time.monotonic()
@@ -238,6 +244,8 @@ class Viewer:
         maps = Maps(frame, self._rig, self._looks.look.max_depth_mm)
         self._looks.fit(maps)
         look = self._looks.look
+        if self._pixel is not None and not (self._pixel[0] < width and self._pixel[1] < height):
+            self._pixel = None  # the pictures have another size now
         words, short = reading_in_words(maps, self._pixel)
         with self._server.atomic():
             self._pictures.show(maps, look)
