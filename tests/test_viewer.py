@@ -376,9 +376,9 @@ def test_the_page_says_what_the_stream_ended_with():
 
 def test_an_error_while_showing_ends_the_viewer_with_it(scene):
     small = Rig(100, 1, 1, 5, size=(WIDTH + 2, HEIGHT))
-    with Viewer(DepthStream(StillSource(scene, small), bdis.StereoMatcher("fast")), port=0) as viewer:
-        with pytest.raises(ValueError, match="the calibration is for"):
-            viewer.serve()
+    stream = DepthStream(StillSource(scene, small), bdis.StereoMatcher("fast"))
+    with Viewer(stream, port=0) as viewer, pytest.raises(ValueError, match="the calibration is for"):
+        viewer.serve()
 
 
 def test_the_page_says_what_it_is_waiting_for(scene, rig):
