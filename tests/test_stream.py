@@ -357,8 +357,9 @@ def test_a_file_can_loop_and_wait_at_its_end(matcher):
 def test_a_paced_file_takes_its_own_time(matcher):
     matcher.match(*views())
     begin = time.monotonic()
-    list(DepthStream(File(21, fps=100), matcher, paced=True))
+    frames = list(DepthStream(File(21, fps=100), matcher, paced=True))
     assert 0.19 < time.monotonic() - begin < 2
+    assert np.median([frame.read_s for frame in frames]) < 0.005  # waiting is not reading
 
 
 def test_a_live_source_cannot_seek(matcher):

@@ -415,6 +415,34 @@ def test_a_port_in_use_is_passed_over_and_a_foreign_address_refused(scene, rig):
         Viewer(DepthStream(StillSource(scene, rig)), host="192.0.2.1").__enter__()
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "{url}"}, 200),
+        ({"Origin": "https://example.org"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "trap.example.org"}, 403),
+    ],
+)
+@pytest.mark.parametrize("is_websocket", [False, True])
+def test_pages_of_elsewhere_are_refused(scene, rig, headers, status, is_websocket):
+    with watching(StillSource(scene, rig), at_end="wait") as viewer:
+        place = urllib.parse.urlsplit(viewer.url)
+        lines = {"Host": place.netloc, **{name: text.format(url=viewer.url) for name, text in headers.items()}}
+        if is_websocket:
+            lines |= {
+                "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "viser-v0",
+            }  # fmt: skip
+            status = 101 if status == 200 else status
+        request = "".join(f"{name}: {text}\r\n" for name, text in lines.items())
+        with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+            connection.sendall(f"GET / HTTP/1.1\r\n{request}\r\n".encode())
+            answer = connection.recv(100).decode(errors="replace")
+        assert int(answer.split()[1]) == status
+
+
 def test_maps_have_units_and_unknown_has_its_own_colour(scene, rig):
     result = bdis.StereoMatcher("fast", variance=True).match(scene.left, scene.right)
     frame = next(iter(DepthStream(StillSource(scene, rig), bdis.StereoMatcher("fast", variance=True))))

@@ -3,7 +3,14 @@
 from importlib import import_module
 from typing import Any
 
-_EXTRA = {"cv2": "images", "matplotlib": "plots", "scipy": "baselines", "av": "video", "viser": "viewer"}
+_EXTRA = {
+    "cv2": "images",
+    "matplotlib": "plots",
+    "scipy": "baselines",
+    "av": "video",
+    "viser": "viewer",
+    "websockets": "viewer",
+}
 
 
 def install_command(package: str) -> str:

@@ -276,11 +276,12 @@ class DepthStream:
                 count += 1
                 if (count - 1) % self.every:
                     continue
-                self._meter.time("read", arrived - begin)
+                read_s = arrived - begin
+                self._meter.time("read", read_s)
                 if self.paced and not self.source.is_live and not self._paused:
                     self._sleep(pace.wait_s(frame.time_s))
                     arrived = time.perf_counter()
-                if not output.put(_Work(frame, arrived - begin, arrived, self._take)):
+                if not output.put(_Work(frame, read_s, arrived, self._take)):
                     return
         finally:
             self.source.close()

@@ -19,6 +19,7 @@ from ..atomic import Place
 from ..matcher import StereoMatcher
 from ..optional import require
 from ..stream import DepthFrame, DepthStream
+from .guard import own_pages_only
 from .looks import LookControls
 from .maps import Look, Maps, map_names
 from .panels import Pictures, figures_in_words, notice, reading_in_words, tab_title
@@ -125,7 +126,7 @@ class Viewer:
 
     def _open(self) -> None:
         port = _free_port(self._host, self._port)
-        with _silence():
+        with _silence(), own_pages_only(self._host):
             self._server = self._viser.ViserServer(self._host, port, label=self._title, verbose=False)
         self._server.request_share_url = _refuse  # a page could ask for it, and it would go to the internet
         shown = "127.0.0.1" if self._host == "0.0.0.0" else self._host
