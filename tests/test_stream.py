@@ -362,6 +362,14 @@ def test_a_paced_file_takes_its_own_time(matcher):
     assert np.median([frame.read_s for frame in frames]) < 0.005  # waiting is not reading
 
 
+def test_a_short_file_that_loops_keeps_its_pace(matcher):
+    matcher.match(*views())
+    begin = time.monotonic()
+    looping = DepthStream(File(5, fps=50), matcher, paced=True, at_end="loop")
+    assert len(list(itertools.islice(looping, 25))) == 25
+    assert time.monotonic() - begin > 20 / 50 - 0.05  # the last of each round does not wait for the first
+
+
 def test_a_live_source_cannot_seek(matcher):
     with DepthStream(Camera(), matcher) as running, pytest.raises(ValueError, match="is live"):
         running.seek(1.0)

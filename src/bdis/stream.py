@@ -272,6 +272,7 @@ class DepthStream:
                 if frame is None or (self.stop_s is not None and frame.time_s >= self.stop_s):
                     if not self._goes_on_after_end(count):
                         return
+                    pace.reset()
                     continue
                 count += 1
                 if (count - 1) % self.every:

@@ -71,7 +71,7 @@ def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, pag
     )  # fmt: skip
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=page.out, preset=page.preset, max_depth_mm=page.max_depth_mm,
-        is_turning=True, title=f"bdis · {Path(source.name).name}",
+        is_turning=True, title=f"bdis · {_short(source.name)}",
     )  # fmt: skip
     with viewer:
         terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")
@@ -84,7 +84,18 @@ def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, pag
                 viewer.wait_for_frame()
         except KeyboardInterrupt:
             return
+        if source.length == 1:
+            stream.use(stream.matcher)  # once more: the first match has loaded the kernels, which takes far longer
         viewer.serve()
+
+
+def _short(name: str) -> str:
+    """The name of a source without its folders.
+
+    >>> _short("/data/left.mp4 and /data/right.mp4")
+    'left.mp4 and right.mp4'
+    """
+    return " and ".join(Path(part).name for part in name.split(" and "))
 
 
 def _has_screen() -> bool:
