@@ -75,9 +75,9 @@ def run_demo(out: Path, preset: str) -> None:
             ("written", f"{out}: {', '.join(written)}"),
         ]
     )
-    terminal.say(f"\nLook at {out / 'preview.png'}, then match it yourself:")
-    folder = str(out)
-    terminal.say(f"  bdis match {folder}/left.png {folder}/right.png --calib {folder}/rig.toml")
+    terminal.say(f"\nLook at {out / 'preview.png'}, then match it yourself, or turn it in the browser:")
+    files = f"{out}/left.png {out}/right.png --calib {out}/rig.toml"
+    terminal.say(f"  bdis match {files}\n  bdis view {files}")
     terminal.give({**figures, "folder": out, "files": written})
 
 
