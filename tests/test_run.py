@@ -383,7 +383,7 @@ def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
         (["--set", "patch_size=10"], "settings.patch_size was 8, now 10"),
         (["--every", "2"], "every was 1, now 2"),
         (["--save", "video"], "save was ['video', 'preview'], now ['video']"),
-        (["--stop", "5"], "stop_s was nothing, now 0.2"),
+        (["--stop", "5"], "stop_s was nothing, now 0.18"),
     ):
         fails(capsys, [*command, *options, "--resume"], 1, "cannot be gone on with", words)
     other = ["run", SMALL.replace("plane", "tissue"), *FAST, "-o", tmp_path, "--resume"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bdis import Rig, write_image
+from bdis import Rig, StereoCalibration, write_image
 from bdis.datasets import write_rendered
 from bdis.sources import (
     BadFrame,
@@ -68,11 +68,12 @@ def test_every_frame_of_a_video_comes_once_in_order_with_its_time(folder, ending
     np.testing.assert_allclose([frame.time_s for frame in frames], np.arange(FRAMES) / 20, atol=1e-3)
 
 
-@pytest.mark.parametrize("ending", ["mp4", "mkv", "ts"])
+@pytest.mark.parametrize("fps", [20, 30])  # Matroska rounds the times of 30 frames/s to whole ms
+@pytest.mark.parametrize("ending", ["mp4", "mkv", "ts", "h264", "avi"])  # of H.264 in AVI only the order is known
 @pytest.mark.parametrize("wanted", [0, 1, 7, 8, 9, 23, FRAMES - 1])
-def test_seeking_lands_on_the_very_frame(folder, ending, wanted):
-    path = folder / f"seek.{ending}"
-    with open_source(path if path.exists() else write_video(path, FRAMES)) as source:
+def test_seeking_lands_on_the_very_frame(folder, ending, wanted, fps):
+    path = folder / f"seek{fps}.{ending}"
+    with open_source(path if path.exists() else write_video(path, FRAMES, fps=fps)) as source:
         source.read()
         source.seek(source.time_of(wanted))
         frame = source.read()
@@ -216,7 +217,7 @@ def test_a_frame_that_one_video_lacks_is_reported_and_the_rest_stays_in_step(fol
         times=lambda i: Fraction(i + (i >= 9), 20),
     )  # fmt: skip
     frames, complaints = read_all(open_source(left, gap))
-    assert complaints == [f"{gap} lacks frame 9"]
+    assert complaints == [f"{gap} lacks a frame at 0.450 s"]
     assert [frame.index for frame in frames] == [i for i in range(20) if i != 9]
     assert all(abs(frame.right.mean() - frame.left.mean() - RIGHT_OFFSET) < 2 for frame in frames)
 
@@ -228,6 +229,19 @@ def test_a_damaged_frame_of_one_video_is_counted_once(folder):
     frames, complaints = read_all(open_source(left, right))
     assert len(complaints) == 1
     assert len(frames) == 19
+
+
+def test_videos_whose_clocks_differ_stay_in_step(folder):
+    """29.75 frames/s for 30: after 5 s a frame of the left one has no partner."""
+    left = write_video(folder / "steady.mp4", 300, join="left", fps=30)
+    slow = write_video(folder / "slow.mkv", 298, join="right", times=lambda i: Fraction(i * 4, 119), fps=30)
+    frames, complaints = read_all(open_source(left, slow))
+    assert 1 <= len(complaints) <= 3
+    assert all("lacks a frame" in text for text in complaints)
+    for frame in frames:
+        number = index_of(frame.right - float(RIGHT_OFFSET))  # modulo 40
+        apart_s = min(abs(frame.time_s - (number + 40 * lap) * 4 / 119) for lap in range(8))
+        assert apart_s <= 0.6 / 30 + 1e-3
 
 
 def test_videos_of_different_lengths_or_rates_are_reported(folder):
@@ -292,6 +306,68 @@ def test_frames_that_a_damaged_file_lost_are_counted(folder):
     assert frames[-1] == 199
     assert len(frames) < 195
     assert abs(len(frames) + lost - 200) <= 2
+
+
+def test_a_file_with_longer_sound_or_a_late_start_is_not_cut_off(folder):
+    import av
+
+    path = folder / "sound.mkv"
+    with av.open(str(write_video(folder / "silent.mp4", FRAMES))) as silent, av.open(str(path), "w") as both:
+        picture = both.add_stream_from_template(silent.streams.video[0])
+        sound = both.add_stream("aac", rate=8000)
+        for packet in silent.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = picture
+                both.mux(packet)
+        quiet = av.AudioFrame.from_ndarray(np.zeros((1, 8000 * 6), np.float32), format="fltp", layout="mono")
+        quiet.rate = 8000
+        both.mux(sound.encode(quiet))
+        both.mux(sound.encode())
+    late = write_video(folder / "late.mkv", FRAMES, times=lambda index: Fraction(60 + index, 20))
+    for intact in (path, late):
+        with open_source(intact) as source:
+            assert source.length == FRAMES
+            frames, complaints = read_all(source)
+        assert (len(frames), complaints) == (FRAMES, [])
+        assert frames[0].index == 0
+
+
+def test_a_video_of_uneven_times_lacks_nothing(folder):
+    path = write_video(
+        folder / "pauses.mkv",
+        30,
+        times=lambda index: Fraction(index + 40 * (index // 10), 20) + Fraction(index % 3, 60),
+    )
+    frames, complaints = read_all(open_source(path))
+    assert (len(frames), complaints) == (30, [])
+
+
+def test_a_file_whose_disk_fails_is_an_error_and_not_its_end(folder, video, monkeypatch):
+    import av
+
+    source = open_source(video)
+    source.read()
+    track = source._track
+
+    def failing():
+        raise av.error.OSError(5, "Input/output error", "disk")
+        yield
+
+    monkeypatch.setattr(track, "_packets", failing())
+    track._decoded.clear()
+    with pytest.raises(OSError, match="Input/output error"):
+        source.read()
+
+
+def test_a_file_that_vanishes_is_an_error_and_is_not_waited_for(folder):
+    path = write_video(folder / "vanishing.mp4", 3)
+    source = open_source(path)
+    source.read()
+    source.close()
+    path.unlink()
+    with pytest.raises(OSError, match="No such file") as caught:
+        source.read()
+    assert not isinstance(caught.value, SourceLost)
 
 
 def test_a_recording_without_its_index_says_so(folder):
@@ -373,6 +449,7 @@ def test_a_stream_is_live_and_comes_back_after_it_was_lost(folder):
     assert len(first) >= 15
     assert len(second) >= 15
     assert second[0].index == first[-1].index + 1  # it goes on counting
+    assert second[0].time_s >= first[-1].time_s
 
 
 # ---------------------------------------------------------------- folders
@@ -439,6 +516,33 @@ def test_a_folder_knows_its_rig(tmp_path):
     rig = Rig(50, 32, 24, 5, size=(WIDTH, HEIGHT))
     rig.save(tmp_path / "rig.toml")
     assert open_source(tmp_path).rig == rig
+
+
+def test_a_raw_calibration_beside_the_images_is_no_rig(tmp_path):
+    write_pairs(tmp_path, [("left/1.png", "right/1.png")])
+    k = np.array([[50, 0, 32], [0, 50, 24], [0, 0, 1]])
+    StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(WIDTH, HEIGHT)).save(
+        tmp_path / "calibration.json"
+    )
+    source = open_source(tmp_path)
+    assert source.rig is None
+    assert source.read() is not None
+
+
+def test_a_folder_may_be_named_by_a_number(tmp_path, monkeypatch):
+    write_pairs(tmp_path / "12", [("left/1.png", "right/1.png")])
+    monkeypatch.chdir(tmp_path)
+    assert len(read_all(open_source("12"))[0]) == 1
+
+
+def test_reading_goes_on_after_a_bad_frame(tmp_path):
+    write_pairs(tmp_path, [(f"left/{i}.png", f"right/{i}.png") for i in range(3)])
+    (tmp_path / "right/1.png").unlink()
+    frames = iter(open_source(tmp_path))
+    assert next(frames).index == 0
+    with pytest.raises(BadFrame):
+        next(frames)
+    assert next(frames).index == 2
 
 
 def test_a_data_set_is_a_source(tmp_path):
@@ -566,6 +670,8 @@ def test_two_cameras_give_a_view_each(capture, monkeypatch):
         (("{folder}",), {"deinterlace": True}, "deinterlace is for videos"),
         (("render:colon", "render:colon"), {}, "has both views"),
         (("{video}",), {"layout": "diagonal"}, "layout is 'diagonal'"),
+        (("{video}",), {"fps": 10.0}, "fps is for folders and cameras"),
+        (("render:plane,frames=2.5",), {}, "expected a whole number"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(video, folder, arguments, options, message):

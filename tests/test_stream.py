@@ -161,6 +161,20 @@ def test_a_frame_of_another_size_is_skipped_but_not_the_first_one(matcher):
         list(DepthStream(odd, matcher, report=lambda _: None))
 
 
+def test_a_frame_of_another_size_or_kind_than_the_first_is_skipped(matcher):
+    class Changing(File):
+        def _load(self, index):
+            left, right = views()
+            if index == 5:
+                return left[:-8], right[:-8]
+            return (left, right.astype(np.uint16)) if index == 7 else (left, right)
+
+    said = []
+    running = DepthStream(Changing(), matcher, report=said.append)
+    assert [frame.index for frame in running] == [i for i in range(20) if i not in (5, 7)]
+    assert "it is 64x40 but the frames before it are 64x48" in said[0]
+
+
 def test_frames_are_rectified_on_the_way(matcher):
     k = np.array([[60, 0, 31.5], [0, 60, 23.5], [0, 0, 1]])
     cameras = StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(WIDTH, HEIGHT))
@@ -328,6 +342,17 @@ def test_pause_step_seek_and_play(matcher):
         assert listener.frames[-1].index == 20
         running.play()
         assert is_within(10, lambda: listener.frames[-1].index == 99)
+
+
+def test_a_step_and_a_seek_show_a_frame_also_if_some_are_left_out(matcher):
+    running = DepthStream(File(100), matcher, every=7)
+    running.pause()
+    with Listener(running) as listener:
+        for expected in (0, 7, 14):
+            running.step()
+            assert is_within(10, lambda: listener.frames and listener.frames[-1].index == expected)
+        running.seek(50 / 25)
+        assert is_within(10, lambda: listener.frames[-1].index == 50)
 
 
 def test_another_matcher_does_the_last_frame_again_while_paused(matcher):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -151,4 +152,4 @@ def resident_mb() -> float:
     if not sys.platform.startswith("linux"):
         return float("nan")
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096 / 1e6
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -125,8 +125,10 @@ class DepthStream:
         self._stopping = False
         self._paused = False
         self._steps = 0  # frames to let through although paused
+        self._shape: tuple[int, ...] | None = None  # of the images; one of another size is of no use
         self._seek: tuple[float, int | None] | None = (start_s, start_index) if start_s > 0 else None
         self._take = 0
+        self._is_new_take = True
         self._last: _Work | None = None
         capacity = 1 if source.is_live else QUEUED_FRAMES
         self._to_rectify: Lane[_Work] = Lane(capacity, source.is_live)
@@ -274,9 +276,12 @@ class DepthStream:
                         return
                     pace.reset()
                     continue
-                count += 1
+                count = 1 if self._is_new_take else count + 1
+                self._is_new_take = False
                 if (count - 1) % self.every:
                     continue
+                with self._control:
+                    self._steps = max(0, self._steps - 1)
                 read_s = arrived - begin
                 self._meter.time("read", read_s)
                 if self.paced and not self.source.is_live and not self._paused:
@@ -295,7 +300,7 @@ class DepthStream:
             begin = time.perf_counter()
             try:
                 left, right = self.camera(work.frame.left, work.frame.right)
-            except ValueError as error:
+            except (ValueError, TypeError) as error:
                 self._lost(work, error, is_first)
                 continue
             is_first = False
@@ -313,12 +318,11 @@ class DepthStream:
             matcher, frame = self._matcher, work.frame
             if matcher is not last_matcher or work.take != last_take or work.again or not self._video:
                 previous = None
-            if previous is not None and previous.disparity.shape != frame.left.shape[:2]:
-                previous = None
             begin = time.perf_counter()
             try:
+                self._check_size(frame.left)
                 result = matcher.match(frame.left, frame.right, previous=previous)
-            except ValueError as error:
+            except (ValueError, TypeError) as error:
                 self._lost(work, error, is_first)
                 continue
             took = time.perf_counter() - begin
@@ -358,9 +362,9 @@ class DepthStream:
                 self._control.wait()
                 pace.reset()
             wanted, self._seek = self._seek, None
-            self._steps = max(0, self._steps - 1)
         if wanted is not None:
             self._take += 1
+            self._is_new_take = True
             for lane in self._lanes():
                 lane.clear()
             pace.reset()
@@ -383,7 +387,14 @@ class DepthStream:
         with self._control:
             self._control.wait_for(lambda: self._stopping or self._seek is not None, max(0.0, seconds))
 
-    def _lost(self, work: _Work, error: ValueError, is_first: bool) -> None:
+    def _check_size(self, left: Array) -> None:
+        shape = left.shape[:2]
+        if self._shape not in (None, shape):
+            sizes = [f"{width}x{height}" for height, width in (shape, self._shape or shape)]
+            raise ValueError(f"it is {sizes[0]} but the frames before it are {sizes[1]}")
+        self._shape = shape
+
+    def _lost(self, work: _Work, error: Exception, is_first: bool) -> None:
         """A frame that cannot be used: one among good ones is skipped, but if the first cannot, none can."""
         if is_first:
             raise error

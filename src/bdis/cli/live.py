@@ -1,13 +1,16 @@
 """From the options of ``run`` and ``view`` to an open source and its camera."""
 
+import math
 from dataclasses import dataclass
 
 from ..rectify import Rectifier
 from ..rig import Rig
 from ..sources import LAYOUTS, BadFrame, Source, StereoFrame, open_source
+from . import terminal
 from .inputs import Camera
 from .terminal import UsageError
 
+MOST_WARNINGS = 5  # about single frames
 MOST_BAD = 100  # frames at the start of a source that may be damaged before it is given up
 
 
@@ -55,16 +58,52 @@ def open_with_camera(
 
 
 def _first_frame(source: Source) -> StereoFrame:
+    problem: BadFrame | None = None
     for _ in range(MOST_BAD):
         try:
             frame = source.read()
         except BadFrame as error:
-            last = error
+            problem = problem or error
             continue
-        if frame is None:
-            raise ValueError(f"{source.name} holds no frames")
-        return frame
-    raise ValueError(f"{source.name}: none of the first {MOST_BAD} frames can be read; the last error was: {last}")
+        if frame is not None:
+            return frame
+        break
+    raise ValueError(f"{source.name} holds no frames{f' that can be used: {problem}' if problem else ''}")
+
+
+def frame_at(source: Source, start_s: float, first: StereoFrame) -> StereoFrame:
+    """The frame where the work will begin; what comes before may be black, or of something else."""
+    if start_s == 0:
+        return first
+    try:
+        source.seek(start_s)
+        found = source.read()
+    except BadFrame:
+        return first
+    finally:
+        source.close()
+    if found is None:
+        raise UsageError(f"--start is at {start_s:.3f} s, where {source.name} is over")
+    return found
+
+
+class Reports:
+    """Sentences about single frames: the first few are shown, all are counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.warnings: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        self.count += 1
+        if self.count <= MOST_WARNINGS:
+            self.warn(text)
+        if self.count == MOST_WARNINGS:
+            terminal.note("further such warnings are only counted")
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+        terminal.warn(text)
 
 
 def parse_time(text: str | None, source: Source, name: str) -> float | None:
@@ -72,13 +111,13 @@ def parse_time(text: str | None, source: Source, name: str) -> float | None:
     if text is None:
         return None
     try:
-        if ":" in text:
-            seconds = 0.0
-            for part in text.split(":"):
-                seconds = 60 * seconds + float(part)
-            return seconds
-        if text.endswith("s"):
-            return float(text[:-1])
-        return source.time_of(int(text))
+        if ":" not in text and not text.endswith("s"):
+            return source.time_of(int(text))
+        seconds = 0.0
+        for part in text.removesuffix("s").split(":"):
+            seconds = 60 * seconds + float(part)
+        if not math.isfinite(seconds):
+            raise ValueError("not a time")
+        return seconds
     except ValueError as error:
         raise UsageError(f"{name} {text}: expected a frame number, 90s or 1:30 ({error})") from None

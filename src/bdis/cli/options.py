@@ -21,7 +21,7 @@ Right = Annotated[Path | None, typer.Argument(metavar="RIGHT", help="Right image
 Layout = Annotated[
     str | None,
     typer.Option(
-        help="Both views are in LEFT: side-by-side (left first) or top-bottom (left on top).",
+        help="Both views are in one picture: side-by-side (left first) or top-bottom (left on top).",
         autocompletion=lambda: ["side-by-side", "top-bottom"],
     ),
 ]

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import math
+import re
 import signal
 import sys
 from dataclasses import asdict, dataclass
@@ -12,22 +13,21 @@ from typing import Any
 from .. import __version__
 from ..config import Settings
 from ..matcher import StereoMatcher
-from ..recording import NEED_DEPTH, OUTPUTS, Plan, Recording, check_new, read_manifest
+from ..recording import MOST_STEPS, NEED_DEPTH, OUTPUTS, Plan, Recording, check_new, is_complete, read_manifest
 from ..rectification_check import check_rectification
 from ..rectify import Rectifier
 from ..rig import Rig
-from ..sources import BadFrame, Source, StereoFrame
+from ..sources import Source, StereoFrame
 from ..stream import DepthFrame, DepthStream
 from . import terminal
 from .frame_progress import frame_progress
 from .inputs import Camera
-from .live import SourceOptions, open_with_camera, parse_time
+from .live import Reports, SourceOptions, frame_at, open_with_camera, parse_time
 from .settings import parse_settings, with_uncertainty
 from .stopping import GentleStop
 from .terminal import UsageError
 
 DEFAULT_SAVE, DEFAULT_WITHOUT_RIG = ("video", "preview"), ("disparity", "preview")
-MOST_WARNINGS = 5  # about single frames
 A_HAIR_S = 1e-6  # times that were written and read may differ by less
 
 
@@ -56,13 +56,8 @@ def run_run(request: Request) -> None:
     settings = _settings(request, wanted or DEFAULT_SAVE)
     near_far = _parse_range(request.near_far)
     _check_numbers(request)
-    if request.resume:
-        earlier = read_manifest(request.out)
-        if earlier["state"] == "complete":
-            terminal.say(f"{request.out} is complete: {earlier['frames']} frames, nothing to do")
-            terminal.give({"folder": request.out, **earlier})
-            return
-    else:
+    earlier = read_manifest(request.out) if request.resume else None
+    if earlier is None:
         check_new(request.out)
     color = bool({"cloud", "preview"} & set(wanted or DEFAULT_SAVE))
     source, camera, first, remarks = open_with_camera(request.source, request.camera, color=color)
@@ -74,19 +69,23 @@ def run_run(request: Request) -> None:
             _save(wanted, rig), shape, rig, fps, request.max_depth_mm, request.steps_per_mm, near_far
         )  # fmt: skip
         start_s, stop_s = _span(request, source)
+        about = _about(request, settings, source, start_s, stop_s)
+        if earlier is not None and is_complete(request.out, plan, about):
+            source.close()
+            terminal.say(f"{request.out} is complete: {earlier['frames']} frames, nothing to do")
+            terminal.give({"folder": request.out, **earlier})
+            return
         matcher = StereoMatcher(**asdict(settings))
-        reports = _Reports()
-        _warm_up(matcher, camera, _frame_at(source, start_s, first), reports)
-        recording = Recording(
-            request.out, plan, _about(request, settings, source, start_s, stop_s), resume=request.resume
-        )
+        reports = Reports()
+        _warm_up(matcher, camera, frame_at(source, start_s, first), reports)
+        recording = Recording(request.out, plan, about, resume=request.resume)
     except BaseException:
         source.close()
         raise
     resumed_after, last = recording.frames, recording.last
     stream = DepthStream(
         source, matcher, camera,
-        # The last frame that is done is matched once more: the next one starts from it, as if nothing had happened.
+        # The last frame that is done is matched once more, so that the next one has one to start from, as in video.
         start_s=start_s if last is None else max(0.0, last.time_s - A_HAIR_S),
         start_index=None if last is None else last.index,
         stop_s=stop_s, every=request.every, report=reports,
@@ -150,8 +149,8 @@ def _parse_range(text: str | None) -> tuple[float, float] | None:
 def _check_numbers(request: Request) -> None:
     if request.every < 1:
         raise UsageError(f"--every is {request.every}; expected 1 or more")
-    if not 1 <= request.steps_per_mm <= 65535:
-        raise UsageError(f"--steps-per-mm is {request.steps_per_mm}; expected 1 to 65535")
+    if not 1 <= request.steps_per_mm <= MOST_STEPS:
+        raise UsageError(f"--steps-per-mm is {request.steps_per_mm}; expected 1 to {MOST_STEPS}")
     if request.max_depth_mm is not None and not request.max_depth_mm > 0:
         raise UsageError(f"--max-depth is {request.max_depth_mm:g}; expected mm above 0")
 
@@ -187,8 +186,8 @@ def _about(
         "bdis": __version__,
         "source": {
             **asdict(request.source),
-            "left": files[0].name if files[0].exists() else request.source.left,
-            "right": files[1].name if len(files) > 1 and files[1].exists() else request.source.right,
+            "left": _public(request.source.left),
+            "right": None if request.source.right is None else _public(request.source.right),
             "bytes": [file.stat().st_size for file in files if file.is_file()],
             "frames": source.length,
             "fps": source.fps,
@@ -202,42 +201,21 @@ def _about(
     }
 
 
+def _public(place: str) -> str:
+    """A source as others may read of it: a file without its folders, a URL without its password.
+
+    >>> _public("rtsp://me:secret@10.0.0.7/left")
+    'rtsp://10.0.0.7/left'
+    """
+    if Path(place).exists():
+        return Path(place).name
+    return re.sub(r"(?<=://)[^/@]*@", "", place)
+
+
 # --- The work ---------------------------------------------------------------------------------------------------------
 
 
-class _Reports:
-    """Sentences about single frames: the first few are shown, all are counted."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.warnings: list[str] = []
-
-    def __call__(self, text: str) -> None:
-        self.count += 1
-        if self.count <= MOST_WARNINGS:
-            self.warn(text)
-        if self.count == MOST_WARNINGS:
-            terminal.note("further such warnings are only counted")
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
-        terminal.warn(text)
-
-
-def _frame_at(source: Source, start_s: float, first: StereoFrame) -> StereoFrame:
-    """Where the work will begin; what comes before may be black, or of something else."""
-    if start_s == 0:
-        return first
-    try:
-        source.seek(start_s)
-        return source.read() or first
-    except BadFrame:
-        return first
-    finally:
-        source.close()
-
-
-def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, frame: StereoFrame, reports: _Reports) -> None:
+def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, frame: StereoFrame, reports: Reports) -> None:
     """Compile and load everything before the clock runs, and see whether this is a rectified pair."""
     left, right = frame.left, frame.right
     if isinstance(camera, Rectifier):
@@ -251,10 +229,11 @@ def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, frame: Ster
 
 
 def _record(
-    recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, reports: _Reports
+    recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, reports: Reports
 ) -> float:
     """Run the stream into the recording; the mean coverage.  However it ends, the recording is closed and says how."""
     recording.figures = stream.figures
+    terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:
         before = recording.frames
@@ -290,7 +269,7 @@ def _go_on(recording: Recording, source: Source) -> str:
     return there if source.is_live else f"{there}, the same command with --resume goes on from there"
 
 
-def _check_fits(frame: DepthFrame, recording: Recording, reports: _Reports) -> None:
+def _check_fits(frame: DepthFrame, recording: Recording, reports: Reports) -> None:
     """Does the depth fit the video?  Said at once, not after hours."""
     if recording.too_far > 0.01 * frame.left.shape[0] * frame.left.shape[1]:
         reports.warn(
@@ -305,7 +284,7 @@ def _report(
     stream: DepthStream,
     source: Source,
     remarks: list[str],
-    reports: _Reports,
+    reports: Reports,
     resumed_after: int,
     coverage: float,
 ) -> None:

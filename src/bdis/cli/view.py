@@ -13,7 +13,7 @@ from ..sources import Source
 from ..viewer import Viewer
 from . import terminal
 from .inputs import Camera
-from .live import SourceOptions, open_with_camera, parse_time
+from .live import Reports, SourceOptions, frame_at, open_with_camera, parse_time
 from .settings import parse_settings, with_uncertainty
 from .terminal import UsageError
 
@@ -54,10 +54,12 @@ def run_view(request: Request) -> None:
     page.check()
     settings = with_uncertainty(parse_settings(page.preset, request.assignments), request.assignments)
     with terminal.working(f"opening {request.source.left}"):
-        source, camera, _, remarks = open_with_camera(request.source, request.camera, color=True)
+        source, camera, first, remarks = open_with_camera(request.source, request.camera, color=True)
+        start_s = parse_time(request.start, source, "--start") or 0.0
+        frame_at(source, start_s, first)
     if remarks:
         terminal.say(f"calibration: {', '.join(remarks)}")
-    show(source, camera, settings, page, parse_time(request.start, source, "--start") or 0.0)
+    show(source, camera, settings, page, start_s)
 
 
 def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, page: Page, start_s: float = 0.0) -> None:
@@ -67,7 +69,7 @@ def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, pag
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,
-        start_s=start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=terminal.warn,
+        start_s=start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=Reports(),
     )  # fmt: skip
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=page.out, preset=page.preset, max_depth_mm=page.max_depth_mm,

@@ -19,7 +19,7 @@ class FrameRecord:
     ----------
     index, time_s : of the source's frame
     read_ms, rectify_ms, match_ms, write_ms : what the steps took
-    latency_ms : from when the source had it until it was matched
+    latency_ms : from when the source had it until it was delivered to be written
     coverage : share of pixels with a disparity
     """
 
@@ -37,7 +37,7 @@ _NAMES = [field.name for field in fields(FrameRecord)]
 
 
 class Journal:
-    """Records, each on the disk when :meth:`add` returns.
+    """Records, each handed to the system when :meth:`add` returns: whatever ends the process, it is there.
 
     Parameters
     ----------
@@ -70,8 +70,9 @@ class Journal:
         """
         line, before = _line(_texts(record)).encode(), self._file.tell()
         try:
-            if self._file.write(line) != len(line):
-                self._file.write(line)  # tells what is wrong
+            written = self._file.write(line)
+            while written < len(line):  # the rest, or what is wrong with it
+                written += self._file.write(line[written:])
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(before)

@@ -62,7 +62,7 @@ def _encoding() -> Encoding:
     if "libx264" in av.codecs_available:
         codec, options = "libx264", {"preset": "ultrafast", "tune": "zerolatency", "crf": "22"}
     else:
-        codec, options = "mpeg4", {"qscale": "3"}
+        codec, options = "mpeg4", {"b": "8M"}
     # In pieces while it grows, so that it can be read at any time; a common MP4 once it is closed.
     movflags = {"movflags": "hybrid_fragmented+frag_every_frame"}
-    return Encoding("mp4", codec, "yuv420p", 25, 90_000, movflags, options)
+    return Encoding("mp4", codec, "yuv420p", 25, 60_000, movflags, options)  # MPEG-4 knows no finer ticks

@@ -116,7 +116,7 @@ class Recording:
         self.folder, self.plan = Path(folder), plan
         self.figures: Callable[[], Any] | None = None
         self._record: FrameRecord | None = None  # written but not journaled: videos hold their last frame back
-        self._manifest = Manifest(self.folder, _run(plan, about), None if plan.rig is None else asdict(plan.rig))
+        self._manifest = _manifest(self.folder, plan, about)
         near_far = plan.near_far
         if resume:
             earlier = read_manifest(self.folder)
@@ -129,9 +129,9 @@ class Recording:
             _make(self.folder)
             done = []
         self.frames, self.last = len(done), done[-1] if done else None
+        self._manifest.begin_part(self.frames)  # first of all: what is begun can be gone on with
         self._open(done, near_far)
         self._helper = ThreadPoolExecutor(1, "bdis_preview")
-        self._manifest.begin_part(self.frames)
         self._manifest_due = time.monotonic() + MANIFEST_EVERY_S
 
     def add(self, frame: DepthFrame) -> None:
@@ -284,6 +284,19 @@ class Recording:
         return [*(names.get(name, f"{name}/") for name in self.plan.save), JOURNAL, *rig, MANIFEST]
 
 
+def is_complete(folder: Path, plan: Plan, about: dict[str, Any]) -> bool:
+    """Is there nothing left to do of a recording?
+
+    Raises
+    ------
+    ValueError
+        There is no recording, or it is of something else.
+    """
+    earlier = read_manifest(folder)
+    _manifest(folder, plan, about).go_on(earlier)
+    return bool(earlier["state"] == "complete")
+
+
 def check_new(folder: Path) -> None:
     """See that a folder does not exist, or is empty.
 
@@ -309,10 +322,10 @@ def _make(folder: Path) -> None:
         raise named(error, folder) from error
 
 
-def _run(plan: Plan, about: dict[str, Any]) -> dict[str, Any]:
-    """All that must be the same for a recording to be gone on with."""
+def _manifest(folder: Path, plan: Plan, about: dict[str, Any]) -> Manifest:
+    """With all that must be the same for a recording to be gone on with."""
     height, width = plan.shape
-    return {
+    run = {
         **about,
         "save": list(plan.save),
         "size": [width, height],
@@ -320,6 +333,7 @@ def _run(plan: Plan, about: dict[str, Any]) -> dict[str, Any]:
         "steps_per_mm": plan.steps_per_mm,
         "near_far": plan.near_far,
     }
+    return Manifest(folder, run, None if plan.rig is None else asdict(plan.rig))
 
 
 def _done(folder: Path, save: tuple[str, ...]) -> list[FrameRecord]:

@@ -10,7 +10,7 @@ from typing import Any
 from ..datasets import KINDS, RENDER, open_dataset, parse_scene
 from ..files import IMAGE_ENDINGS
 from .camera import CameraSource
-from .folder import LOOKED_FOR, DatasetSource, FolderSource, PictureSource, find_pairs, images_in, pairs_of, rig_in
+from .folder import LOOKED_FOR, DatasetSource, FolderSource, PictureSource, find_pairs, images_in, pairs_of
 from .rendered import RenderedSource
 from .source import BadFrame, NumberedSource, Source, SourceLost, StereoFrame
 from .track import Track
@@ -98,6 +98,8 @@ def open_source(
     kind = kinds.pop()
     if deinterlace and kind not in ("video", "URL"):
         raise ValueError(f"deinterlace is for videos, but {places[0]} is a {kind}")
+    if fps is not None and kind in ("video", "URL"):
+        raise ValueError(f"fps is for folders and cameras; {places[0]} is a {kind}, which has its own")
     if kind == "camera":
         devices = [int(place) if place.isdigit() else place for place in places]
         return CameraSource(devices, splitter, color=color, **rate)
@@ -113,11 +115,11 @@ def open_source(
 
 
 def _kind(place: str) -> str:
-    if place.isdigit() or place.startswith("/dev/video"):
+    path = Path(place)
+    if place.startswith("/dev/video") or path.is_char_device() or (place.isdigit() and not path.exists()):
         return "camera"
     if _URL.match(place):
         return "URL"
-    path = Path(place)
     if not path.exists():
         raise FileNotFoundError(2, "no such file or folder, camera or URL", place)
     if path.is_dir():
@@ -144,7 +146,7 @@ def _open_folders(folders: list[Path], splitter: Splitter, layout: str | None, r
         if kind is not None:
             return DatasetSource(open_dataset(folder, kind), **rate)
         if pairs := find_pairs(folder):
-            return FolderSource(str(folder), pairs, rig_in(folder), **rate)
+            return FolderSource(str(folder), pairs, folder, **rate)
     if files := images_in(folder):
         return PictureSource(str(folder), files, splitter, **rate)
     raise ValueError(f"{folder} holds no pairs; looked for {LOOKED_FOR}, images with both views, or a data set")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ..calibration import read_calibration
 from ..datasets import Dataset
 from ..datasets.frame import in_order
 from ..datasets.plain import CALIBRATIONS
@@ -40,17 +41,17 @@ class FolderSource(NumberedSource):
     ----------
     name : for people
     pairs : files of the left and the right view; None for one that is missing
-    rig : Rig of the rectified cameras, if known
+    folder : where a calibration may lie, if anywhere
     fps : frames per second
     """
 
-    def __init__(self, name: str, pairs: Sequence[Pair], rig: Rig | None = None, fps: float = 25.0):
+    def __init__(self, name: str, pairs: Sequence[Pair], folder: Path | None = None, fps: float = 25.0):
         super().__init__(name, len(pairs), fps)
-        self._pairs, self._rig = pairs, rig
+        self._pairs, self._folder = pairs, folder
 
     @property
     def rig(self) -> Rig | None:
-        return self._rig
+        return None if self._folder is None else rig_in(self._folder)
 
     def _load(self, index: int) -> tuple[Array, Array]:
         left, right = self._pairs[index]
@@ -112,7 +113,7 @@ def find_pairs(folder: Path) -> list[Pair]:
             return pairs_of(images_in(folder / left), images_in(folder / right))
     files = images_in(folder)
     lefts = [path for path in files if _LEFT.search(path.stem)]
-    rights = [path for path in files if _RIGHT.search(path.stem) and path not in lefts]
+    rights = [path for path in files if _RIGHT.search(path.stem) and not _LEFT.search(path.stem)]
     return pairs_of(lefts, rights) if lefts and rights else []
 
 
@@ -149,9 +150,9 @@ def images_in(folder: Path) -> list[Path]:
 
 def rig_in(folder: Path) -> Rig | None:
     """The rig of a calibration file that lies beside the images, if there is one of rectified cameras."""
-    for name in CALIBRATIONS:
-        if (folder / name).is_file():
-            return Rig.load(folder / name)
+    for path in (folder / name for name in CALIBRATIONS):
+        if path.is_file() and read_calibration(path).rectified is not None:
+            return Rig.load(path)
     return None
 
 

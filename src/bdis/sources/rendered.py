@@ -35,8 +35,8 @@ class RenderedSource(NumberedSource):
         **options: Any,
     ):
         for name, count in (("frames", frames), ("distinct", distinct)):
-            if count < 1:
-                raise ValueError(f"{name} is {count}; expected 1 or more")
+            if not isinstance(count, int) or count < 1:
+                raise ValueError(f"{name} is {count}; expected a whole number, 1 or more")
         check_scene(scene, height, width, seed, 0, options)
         super().__init__(f"render:{scene}", frames, fps)
         self._arguments: dict[str, Any] = {"scene": scene, "height": height, "width": width, "seed": seed}

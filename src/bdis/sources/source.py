@@ -117,10 +117,10 @@ class Source(ABC):
         """Give back files and devices.  A closed file starts again from its beginning."""
 
     def time_of(self, index: int) -> float:
-        """When frame ``index`` is due, s from the start."""
+        """A time to seek frame ``index`` with: half a frame before it is due, as files round their times."""
         if not self.fps:
             raise ValueError(f"{self.name} does not say how many frames it has per second")
-        return index / self.fps
+        return max(0.0, (index - 0.5) / self.fps)
 
     def __enter__(self) -> Self:
         return self
@@ -129,14 +129,13 @@ class Source(ABC):
         self.close()
 
     def __iter__(self) -> Iterator[StereoFrame]:
-        while (frame := self.read()) is not None:
-            yield frame
+        return iter(self.read, None)  # unlike a generator it goes on after an error
 
 
 class NumberedSource(Source):
     """A source whose frames can be had by number, such as a folder of images.
 
-    Times are multiples of 1 / fps unless :meth:`_time` knows better.
+    Times are multiples of 1 / fps.
     """
 
     def __init__(self, name: str, length: int, fps: float = 25.0):

@@ -16,6 +16,8 @@ USUAL_FPS = 25.0
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
 MOST_ERRORS = 100  # places where no packet can be found, with no frame between them: the rest is lost
 SHORTEST_GAP = 3  # frames in a row that are missed; a recorder may leave out one now and then
+UNEVEN = 0.25  # of the time between frames: who strays so far from the beat lets them come when something changes
+RAW_FORMATS = ("h264", "hevc", "m4v", "mpegvideo", "obu")  # streams without times
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
 
@@ -31,8 +33,8 @@ class Picture:
 class Track:
     """The pictures of one video.
 
-    Frames are numbered by their time, so that a number means the same whether it was reached by reading or by seeking,
-    and both videos of a pair agree on it.
+    Frames are numbered by their time: where they come evenly, a number means the same whether it was reached by
+    reading or by seeking.
 
     Parameters
     ----------
@@ -46,8 +48,8 @@ class Track:
         self.where, self._format, self._deinterlace = where, "rgb24" if color else "gray", deinterlace
         self._is_live = is_live
         self._container: Any = None
-        self._opened_before = False
-        self._live_index, self._opened_s = 0, 0.0
+        self._live_index = 0
+        self._first_opened_s: float | None = None
 
     # ------------------------------------------------------------ what is known about it
 
@@ -71,13 +73,22 @@ class Track:
         self._open()
         if self._stream.frames:
             return int(self._stream.frames)
-        seconds = self._seconds()
+        seconds, _ = self._duration()
         return None if seconds is None else round(seconds * self._fps)
 
-    def _seconds(self) -> float | None:
-        if self._stream.duration is not None:
-            return float(self._stream.duration * self._stream.time_base)
-        return None if self._container.duration is None else float(self._container.duration / self._av.time_base)
+    def _duration(self) -> tuple[float | None, bool]:
+        """Seconds from the first frame to the end, as the header has it, and whether that is about this stream."""
+        stream, container = self._stream, self._container
+        if stream.duration is not None:
+            return float(stream.duration * stream.time_base), True
+        # Matroska counts from 0, not from its first frame.
+        first_s = self._start_s if "matroska" in container.format.name else 0.0
+        if tag := stream.metadata.get("DURATION"):
+            hours, minutes, seconds = (float(part) for part in tag.split(":"))
+            return 3600 * hours + 60 * minutes + seconds - first_s, True
+        if container.duration is None:
+            return None, False
+        return float(container.duration / self._av.time_base) - first_s, len(container.streams) == 1
 
     # ------------------------------------------------------------ reading
 
@@ -86,7 +97,7 @@ class Track:
         self._open()
         while True:
             while self._decoded:
-                picture = self._picture(self._decoded.popleft())
+                picture = self._picture(*self._decoded.popleft())
                 if picture is not None:
                     return picture
             if self._is_over or not self._decode_more():
@@ -95,28 +106,32 @@ class Track:
     def seek(self, time_s: float, index: int | None = None) -> None:
         """Let the next picture be the first at or after ``time_s``."""
         self._open()
-        # Some formats jump to a key frame after the place that is asked for: then ask for an earlier one.
-        for earlier_s in (0.0, 1.0, 5.0, 30.0):
-            self._jump(max(0.0, time_s - earlier_s))
-            if self._first_time() <= time_s:
-                break
-        else:  # what is before the first key frame can only be had from the beginning
-            self.close()
+        if self._counts_frames or not self._jump_before(time_s):
+            self.close()  # from the beginning, then
             self._open()
         # A time that was computed from a frame must lead back to that frame.
         self._skip_until_s, self._next_index = time_s - 1e-6, index
 
-    def _jump(self, time_s: float) -> None:
-        wanted = (self._stream.start_time or 0) + int(time_s / self._stream.time_base)
-        self._container.seek(wanted, stream=self._stream)
-        self._begin()
+    def _jump_before(self, time_s: float) -> bool:
+        """Go to a key frame before ``time_s``; False if the file does not let itself be sought in."""
+        # Some formats jump to a key frame after the place that is asked for: then ask for an earlier one.
+        for earlier_s in (0.0, 1.0, 5.0, 30.0):
+            wanted = (self._stream.start_time or 0) + int(max(0.0, time_s - earlier_s) / self._stream.time_base)
+            try:
+                self._container.seek(wanted, stream=self._stream)
+            except self._av.error.FFmpegError:
+                return False
+            self._begin()
+            if self._first_time() <= time_s:
+                return True
+        return False
 
     def _first_time(self) -> float:
         """When the next frame is, which is not taken away; infinity if there is none."""
         while not self._decoded and not self._is_over:
             with contextlib.suppress(BadFrame):
                 self._decode_more()
-        return self._time_of(self._decoded[0]) if self._decoded else float("inf")
+        return self._decoded[0][1] if self._decoded else float("inf")
 
     def close(self) -> None:
         if self._container is not None:
@@ -142,18 +157,24 @@ class Track:
         # One thread: damage is noticed only then, no frame is held back, and decoding is fast enough.
         self._stream.codec_context.thread_count = 1
         self._fps = float(self._stream.average_rate or self._stream.guessed_rate or USUAL_FPS)
-        # Frames of some videos come when something changes: then nothing is missing between them.
-        self._is_even = self._stream.average_rate == self._stream.guessed_rate
-        self._opened_before, self._opened_s = True, time.monotonic() - self._live_index / self._fps
+        self._start_s = float((self._stream.start_time or 0) * self._stream.time_base)
+        name = self._container.format.name
+        has_times = name != "avi" or not self._stream.codec_context.has_b_frames  # AVI numbers them as they are stored
+        self._counts_frames = name in RAW_FORMATS or not has_times
+        self._is_even = True
+        if self._first_opened_s is None:
+            self._first_opened_s = time.monotonic()
         self._begin()
 
     def _begin(self) -> None:
         """Decoding starts here."""
         self._packets: Iterator[Any] = self._container.demux(self._stream)
-        self._decoded: deque[Any] = deque()
+        self._decoded: deque[tuple[Any, float]] = deque()  # frames and their times
         self._filter: Any = self._deinterlacer() if self._deinterlace else None
         self._skip_until_s, self._next_index = float("-inf"), None
-        self._last_index, self._errors, self._known_lost, self._is_over = -1, 0, 0, False
+        self._last_index: int | None = None
+        self._count = self._errors = self._known_lost = 0
+        self._is_over = False
 
     def _decode_more(self) -> bool:
         """Decode a packet; False at the end."""
@@ -162,81 +183,92 @@ class Track:
         except self._av.error.FFmpegError as error:
             if self._is_live:
                 raise SourceLost(f"{self.where} is gone: {error.strerror}") from None
+            if not isinstance(error, self._av.error.InvalidDataError):
+                raise OSError(error.errno, error.strerror, self.where) from None
             # The file itself is damaged here: look for the next packet, but not for ever.
             self._packets = self._container.demux(self._stream)
             self._errors += 1
-            self._is_over = self._errors >= MOST_ERRORS
-            raise BadFrame(f"{self._place()}: {error.strerror}") from None
+            if self._errors < MOST_ERRORS:
+                raise BadFrame(f"{self._where()}: {error.strerror}") from None
+            packet = None
         try:
             frames = [] if packet is None else packet.decode()
         except self._av.error.FFmpegError as error:
             self._known_lost += 1
-            raise BadFrame(f"{self._place()}: {error.strerror}") from None
+            raise BadFrame(f"{self._where()}: {error.strerror}") from None
         if packet is None:
             self._is_over = True
             if self._is_live:
                 raise SourceLost(f"{self.where} has ended")
             self._check_complete()
             return False
-        self._decoded.extend(frames if self._filter is None else self._filtered(frames, packet.size == 0))
+        for frame in frames if self._filter is None else self._filtered(frames, packet.size == 0):
+            self._decoded.append((frame, self._time_of(frame)))
+            self._count += 1
         return True
 
-    def _picture(self, frame: Any) -> Picture | None:
+    def _time_of(self, frame: Any) -> float:
+        """Seconds from the first frame of the file."""
+        if self._counts_frames or frame.pts is None:
+            return self._count / self._fps
+        return float(frame.pts * frame.time_base) - self._start_s
+
+    def _picture(self, frame: Any, time_s: float) -> Picture | None:
         """The pixels of a decoded frame; None if it lies before the place that was sought."""
         if self._is_live:
-            time_s = time.monotonic() - self._opened_s
+            assert self._first_opened_s is not None
+            time_s = time.monotonic() - self._first_opened_s
             index = self._live_index
             self._live_index += 1
+        elif time_s < self._skip_until_s:
+            return None
         else:
-            time_s = self._time_of(frame)
-            if time_s < self._skip_until_s:
-                return None
-            index = max(round(time_s * self._fps), self._last_index + 1)
-            self._check_gap(frame, index)
-            if self._next_index is not None:
-                index, self._next_index = self._next_index, None
-            self._last_index = index
+            index = self._number(frame, time_s)
         if frame.is_corrupt:
             raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
         self._errors = 0
         return Picture(index, time_s, frame.to_ndarray(format=self._format))
 
-    def _check_gap(self, frame: Any, index: int) -> None:
+    def _number(self, frame: Any, time_s: float) -> int:
+        """The number of a frame by its time, or as the last seek wants it."""
+        index = round(time_s * self._fps)
+        self._is_even = self._is_even and abs(time_s * self._fps - index) < UNEVEN
+        if self._last_index is None:
+            index = index if self._next_index is None else self._next_index
+        else:
+            index = max(index, self._last_index + 1)
+            self._check_gap(frame, time_s, index)
+        self._last_index = index
+        return index
+
+    def _check_gap(self, frame: Any, time_s: float, index: int) -> None:
         """Report frames that a damaged file has lost without a word; the frame after them comes next."""
+        assert self._last_index is not None
         missing = index - self._last_index - 1
-        if not self._is_even or self._last_index < 0 or missing < SHORTEST_GAP:
+        if not self._is_even or missing < SHORTEST_GAP:
             return
         before, self._last_index = self._last_index, index - 1
         explained = min(missing, self._known_lost)
         self._known_lost -= explained
-        missing -= explained
-        if missing:
-            self._decoded.appendleft(frame)
+        if missing > explained:
+            self._decoded.appendleft((frame, time_s))
+            missing -= explained
             raise BadFrame(f"{missing} frames are missing after frame {before}", missing)
-
-    def _time_of(self, frame: Any) -> float:
-        """Seconds from the start of the file."""
-        if frame.pts is None:
-            return (self._last_index + 1) / self._fps
-        first = (self._stream.start_time or 0) * self._stream.time_base
-        return float(frame.pts * frame.time_base - first)
 
     def _check_complete(self) -> None:
         """Report a file that ends before its header says."""
-        expected = self._seconds()
-        if expected is None or self._last_index < 0:
+        expected, is_certain = self._duration()
+        if expected is None or not is_certain or self._last_index is None:
             return
         missing = round(expected * self._fps) - 1 - self._last_index
         if missing > max(2, 0.01 * expected * self._fps):
-            raise BadFrame(
-                f"it ends after frame {self._last_index}: it is cut off, {missing} frames are missing", missing
-            )
+            raise BadFrame(f"it ends {self._where()}: it is cut off, {missing} frames are missing", missing)
 
-    def _place(self) -> str:
-        return "at the beginning" if self._last_index < 0 else f"after frame {self._last_index}"
+    def _where(self) -> str:
+        return "at the beginning" if self._last_index is None else f"after frame {self._last_index}"
 
     def _cannot_open(self, error: Any) -> Exception:
-        if self._opened_before:
+        if self._is_live and self._first_opened_s is not None:
             return SourceLost(f"{self.where} cannot be opened again: {error.strerror}")
         if isinstance(error, self._av.error.InvalidDataError):
             return ValueError(

@@ -6,6 +6,9 @@ from .source import BadFrame, Source, StereoFrame
 from .track import Picture, Track
 from .views import Splitter
 
+TOGETHER = 0.6  # frames; more than half, so that two clocks half a frame apart do not change partners all the time
+MOST_REORDERED = 16  # frames that a decoder holds back
+
 
 class VideoSource(Source):
     """A video, file or URL, whose pictures hold both views."""
@@ -41,7 +44,7 @@ class VideoSource(Source):
 
 
 class TwoVideoSource(Source):
-    """A video for each view; frames with the same number belong together.
+    """A video for each view; frames of the same time belong together.
 
     A frame that one of them lacks is reported and left out.  Of live videos, frames that come together belong together.
     """
@@ -50,7 +53,8 @@ class TwoVideoSource(Source):
         self.name = f"{left.where} and {right.where}"
         self._tracks = (left, right)
         self._held: list[Picture | None] = [None, None]  # pictures that wait for their partner
-        self._known_bad = 0  # damaged frames that were reported, and whose partners are still to come
+        self._explained_s = [float("-inf")] * 2  # until when a lack of frames was reported as damage
+        self._last_s = [0.0, 0.0]  # when the last picture of each was
         self._is_over = False
 
     @property
@@ -74,15 +78,15 @@ class TwoVideoSource(Source):
                 self._is_over = True
                 self._report_rest(left, right)
                 return None
-            if self.is_live or left.index == right.index:
+            late_s = left.time_s - right.time_s
+            if self.is_live or abs(late_s) < TOGETHER / self.fps:
                 self._held = [None, None]
                 return StereoFrame(left.index, left.time_s, left.pixels, right.pixels)
-            behind = 0 if left.index < right.index else 1
-            self._held[behind] = None
-            lacking, number = self._tracks[1 - behind].where, min(left.index, right.index)
-            if not self._known_bad:
-                raise BadFrame(f"{lacking} lacks frame {number}")
-            self._known_bad -= 1
+            alone, lacks = (0, 1) if late_s < 0 else (1, 0)
+            self._held[alone] = None
+            when = min(left.time_s, right.time_s)
+            if when > self._explained_s[lacks]:
+                raise BadFrame(f"{self._tracks[lacks].where} lacks a frame at {when:.3f} s")
         return None
 
     def seek(self, time_s: float, index: int | None = None) -> None:
@@ -98,16 +102,18 @@ class TwoVideoSource(Source):
             track.close()
 
     def _forget(self) -> None:
-        self._held = [None, None]
-        self._known_bad, self._is_over = 0, False
+        self._held, self._last_s = [None, None], [0.0, 0.0]
+        self._explained_s, self._is_over = [float("-inf")] * 2, False
 
     def _take(self, side: int) -> Picture | None:
         """The next picture of a track, or the one that still waits for its partner."""
         if self._held[side] is None:
             try:
-                self._held[side] = self._tracks[side].read()
+                self._held[side] = picture = self._tracks[side].read()
+                self._last_s[side] = self._last_s[side] if picture is None else picture.time_s
             except BadFrame as error:
-                self._known_bad += error.count
+                # Decoders notice damage some frames before its turn has come.
+                self._explained_s[side] = self._last_s[side] + (MOST_REORDERED + error.count) / self.fps
                 raise BadFrame(f"{self._tracks[side].where}: {error}", error.count) from error
         return self._held[side]
 

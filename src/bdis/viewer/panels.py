@@ -111,7 +111,7 @@ def figures_in_words(figures: Figures, maps: Maps | None, is_video: bool) -> str
         ]
         if is_video:
             rows += [
-                ("Rate", f"{figures.recent_fps:.1f} frames/s"),
+                ("Rate", f"{figures.recent_fps:.1f} frames/s" if figures.recent_fps > 0 else "-"),
                 ("Latency", f"{latency.p50:.0f} ms median, {latency.p95:.0f} ms p95"),
                 ("Lost", f"{figures.dropped} dropped, {figures.damaged} damaged"),
             ]

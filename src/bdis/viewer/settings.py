@@ -58,7 +58,7 @@ class SettingsControls:
     gui : viser's
     settings : in use at the start; what has no control stays as it is there
     preset : its name
-    use : called with a new matcher
+    use : called with a new matcher; raises ValueError if it cannot be used
     complain : called with what is wrong with a value; None: nothing is
     """
 
@@ -109,10 +109,10 @@ class SettingsControls:
             try:
                 values = {name: _value(name, control.value) for name, control in self._controls.items()}
                 settings = replace(self._base, **values)
+                self._use(StereoMatcher(**asdict(settings)))
             except (ValueError, TypeError) as error:
                 return self._complain(str(error))
             self._complain(None)
-            self._use(StereoMatcher(**asdict(settings)))
 
     def _fill(self, event: Any) -> None:
         """Another preset: all controls show its values."""

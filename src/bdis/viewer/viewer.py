@@ -34,6 +34,7 @@ QUIET_S = 1.5  # without a frame before the page says what may be going on
 PORTS_TRIED = 100
 UP = (0.0, -1.0, 0.0)  # y is down
 _NO_DEPTH = "No calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM.  Shown is what there is."
+_TRYING = "Compiling the kernels for these settings: once per machine, up to 25 s."
 _WAITING = "Waiting for a frame.  A first match compiles the kernels: once per machine, about 25 s."
 
 
@@ -101,10 +102,10 @@ class Viewer:
         self._scene: CloudScene | FlatScene | None = None
         self._pixel: tuple[int, int] | None = None
         self._notices: dict[str, str] = {}
-        self._is_stale = self._is_over = False
+        self._is_stale = self._is_over = self._is_trying = False
         self._is_awaited, self._is_placed = True, False
         self._error: BaseException | None = None
-        self._arrived_s = 0.0
+        self._arrived_s = self._tried_s = 0.0
         self._has_first = threading.Event()
         self._stop = threading.Event()
         self._server: Any = None
@@ -278,6 +279,8 @@ class Viewer:
             return notice(f"The stream has ended: {self._error}", "error")
         if self._is_over:
             return notice("The stream has ended.", "busy")
+        if self._is_trying and time.monotonic() - self._tried_s > QUIET_S:
+            return notice(_TRYING, "busy")
         expects = self._is_awaited or not self.stream.is_paused
         if expects and time.monotonic() - self._arrived_s > QUIET_S:
             return notice(_WAITING, "busy")
@@ -289,6 +292,14 @@ class Viewer:
         self._is_stale = True
 
     def _use(self, matcher: StereoMatcher) -> None:
+        """Try it first: a picture may be too small for it, and what must be compiled should not hold up the stream."""
+        frame = self._newest
+        if frame is not None:
+            self._tried_s, self._is_trying = time.monotonic(), True
+            try:
+                matcher.match(frame.left, frame.right)
+            finally:
+                self._is_trying = False
         self._is_awaited, self._arrived_s = True, time.monotonic()
         self.stream.use(matcher)
 
