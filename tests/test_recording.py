@@ -369,6 +369,15 @@ def test_other_tables_are_no_journals(tmp_path):
         read_journal(tmp_path / "frames.csv")
 
 
+def test_preview_without_an_encoder_of_h264(tmp_path, monkeypatch):
+    monkeypatch.setattr(av, "codecs_available", {"mpeg4"})
+    video = PreviewVideo(tmp_path / "preview.mp4", SideBySide("depth", (HEIGHT, WIDTH), (0, 100)), fps=29.97)
+    for number in range(5):
+        video.write(np.full((HEIGHT, WIDTH, 3), 90, np.uint8), np.full((HEIGHT, WIDTH), 50, np.float32), number / 29.97)
+    video.close()
+    assert times_of(tmp_path / "preview.mp4") == pytest.approx([number / 29.97 for number in range(5)], abs=1e-4)
+
+
 # --- Recordings -------------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """``bdis run`` as a user runs it: what it leaves when it ends well, is interrupted, killed, or has no room."""
 
+import errno
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import pytest
 
 import bdis
 from bdis.cli.app import run
-from bdis.recording import read_depth_video, read_journal, read_manifest
+from bdis.recording import read_depth_video, read_journal, read_manifest, recording
 from bdis.synthetic import render
 
 from .videos import write_video
@@ -371,6 +372,43 @@ def test_what_is_complete_is_left_alone(tmp_path, capsys):
     assert run([*command, "--resume"]) == 0
     assert "is complete: 12 frames, nothing to do" in capsys.readouterr().out
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_what_is_complete_but_of_something_else_is_an_error(tmp_path, capsys):
+    assert run(["run", SMALL, *FAST, "--save", "video", "-o", str(tmp_path)]) == 0
+    capsys.readouterr()
+    fails(capsys, ["run", SMALL, *FAST, "-o", tmp_path, "--resume"], 1, "save was ['video'], now ['video', 'preview']")
+    fails(capsys, ["run", "nothing.mp4", *FAST, "-o", tmp_path, "--resume"], 1, "no such file")
+
+
+def test_what_could_not_be_begun_leaves_room_for_another_try(tmp_path, capsys, monkeypatch):
+    command = ["run", SMALL, *FAST, "-o", tmp_path]
+    with monkeypatch.context() as patch:
+        patch.setattr(recording.Manifest, "write", no_room)
+        fails(capsys, command, 1, "No space left")
+    assert run([str(part) for part in command]) == 0
+
+
+def no_room(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device", "manifest.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--start", "1000"], "is over"),
+        (["--start", "99:00"], "is over"),
+        (["--start", "nans"], "expected a frame number, 90s or 1:30"),
+    ],
+)
+def test_a_start_that_is_nowhere(tmp_path, capsys, options, words):
+    fails(capsys, ["run", SMALL, *FAST, "-o", tmp_path, *options], 2, words)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_source_of_which_nothing_can_be_used_says_why(tmp_path, capsys):
+    bdis.write_image(tmp_path / "one.png", np.full((64, 96), 9, np.uint8))
+    fails(capsys, ["run", tmp_path / "one.png", "-o", tmp_path / "out"], 1, "96x64 has the shape of one view")
 
 
 def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):

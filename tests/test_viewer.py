@@ -226,6 +226,18 @@ def test_a_setting_changes_the_result_and_a_wrong_one_says_why(scene, rig, open_
         enter(page, "Patch size, px", 8)
         wait_for_page(page, lambda: "patch_size" not in body(page))
 
+        page.get_by_text("More settings").click()
+        enter(page, "Finest level", 4)
+        wait_for_page(page, lambda: map_picture(page) != picture)
+        picture = map_picture(page)
+        enter(page, "Patch size, px", 16)  # a good value, but not for pictures of this size
+        wait_for_page(page, lambda: "patch_size 16 on finest_level 4 needs 256 px" in body(page))
+        assert map_picture(page) == picture
+        assert viewer.stream.matcher.settings.patch_size == 8
+        enter(page, "Finest level", 1)
+        wait_for_page(page, lambda: viewer.stream.matcher.settings.patch_size == 16)
+        enter(page, "Patch size, px", 8)
+
         enter(page, "Max. disparity, px", -3)
         wait_for_page(page, lambda: "max_disparity must be None or above min_disparity" in body(page))
         enter(page, "Max. disparity, px", "")
