@@ -283,6 +283,11 @@ LOSSES = """## What we lose
 - Video mode is for slow motion; beyond that it starts afresh and saves no time.
 - Two threads are worth 1.1 to 1.8 times one, differently from run to run: the match is over before the second core has
   warmed up, and from one megapixel on both wait for the same memory.
+- From a file to depth, decoding takes most of the time, and recording takes more than matching: a preview and a depth
+  video together cost three times what `balanced` does.
+- A decoder conceals damage: the damaged frame is left out, but until the next key frame others may build on it unseen.
+- After a recording is resumed, `balanced` starts from one frame instead of all before: the first frames differ from an
+  uninterrupted run by what frames differ from each other anyway. `fast` and `paper` give the same bits.
 - `dis` fills every pixel and is wrong where there is nothing to see; it is the paper's baseline, not for use.
 - Wet highlights move with the viewpoint. Where one covers a patch, the match follows the highlight.
 - Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the
