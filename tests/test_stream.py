@@ -379,6 +379,23 @@ def test_a_file_can_loop_and_wait_at_its_end(matcher):
         assert listener.frames[-1].index == 0
 
 
+def test_a_step_at_the_end_does_not_keep_asking_for_more(matcher):
+    class Counting(File):
+        reads = 0
+
+        def read(self):
+            self.reads += 1
+            return super().read()
+
+    source = Counting(3)
+    waiting = DepthStream(source, matcher, at_end="wait")
+    with Listener(waiting):
+        assert is_within(10, lambda: waiting.is_paused)
+        waiting.step()
+        time.sleep(0.2)
+        assert source.reads <= 5
+
+
 def test_a_paced_file_takes_its_own_time(matcher):
     matcher.match(*views())
     begin = time.monotonic()

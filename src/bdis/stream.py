@@ -134,6 +134,7 @@ class DepthStream:
         self._to_rectify: Lane[_Work] = Lane(capacity, source.is_live)
         self._to_match: Lane[_Work] = Lane(capacity, source.is_live)
         self._to_deliver: Lane[tuple[int, DepthFrame]] = Lane(capacity, source.is_live)
+        self._lanes: tuple[Lane[Any], ...] = (self._to_rectify, self._to_match, self._to_deliver)
         self._threads: list[threading.Thread] = []
 
     # ------------------------------------------------------------ for the one who listens
@@ -162,7 +163,7 @@ class DepthStream:
         with self._control:
             self._stopping = True
             self._control.notify_all()
-        for lane in self._lanes():
+        for lane in self._lanes:
             lane.end()
         for thread in self._threads:
             if thread.is_alive() and thread is not threading.current_thread():  # not alive: over, or about to start
@@ -172,7 +173,7 @@ class DepthStream:
 
     def figures(self) -> Figures:
         """How it is doing, or how it went."""
-        return self._meter.figures(sum(lane.dropped for lane in self._lanes()))
+        return self._meter.figures(sum(lane.dropped for lane in self._lanes))
 
     @cached_property
     def rig(self) -> Rig | None:
@@ -233,9 +234,6 @@ class DepthStream:
             self._to_match.put(replace(again, again=True, arrived_s=time.perf_counter()))
 
     # ------------------------------------------------------------ the steps, one thread each
-
-    def _lanes(self) -> tuple[Lane[Any], ...]:
-        return self._to_rectify, self._to_match, self._to_deliver
 
     def _start(self) -> None:
         if self._threads:
@@ -365,7 +363,7 @@ class DepthStream:
         if wanted is not None:
             self._take += 1
             self._is_new_take = True
-            for lane in self._lanes():
+            for lane in self._lanes:
                 lane.clear()
             pace.reset()
             self.source.seek(*wanted)
@@ -377,7 +375,7 @@ class DepthStream:
             self.source.seek(self.start_s, self.start_index)
         elif self.at_end == "wait":
             with self._control:
-                self._paused = True
+                self._paused, self._steps = True, 0
         else:
             return False
         return True
