@@ -474,6 +474,15 @@ def test_folder_that_is_not_empty(tmp_path, rig):
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_two_cannot_record_into_one_folder(tmp_path, rig):
+    plan = Plan(("video",), (HEIGHT, WIDTH), rig)
+    recording = Recording(tmp_path, plan, {})
+    with pytest.raises(ValueError, match="another process is recording into"):
+        Recording(tmp_path, plan, {}, resume=True)
+    recording.close("interrupted")
+    Recording(tmp_path, plan, {}, resume=True).close("interrupted")
+
+
 def test_other_settings_are_not_gone_on_with(tmp_path, frames, rig):
     plan = Plan(("video",), (HEIGHT, WIDTH), rig)
     recording = Recording(tmp_path, plan, {"settings": {"patch_size": 8, "threads": 1}})

@@ -398,7 +398,7 @@ def no_room(*_, **__):
     [
         (["--start", "1000"], "is over"),
         (["--start", "99:00"], "is over"),
-        (["--start", "nans"], "expected a frame number, 90s or 1:30"),
+        (["--start", "nans"], "expected a frame number, or a time such as 90s"),
     ],
 )
 def test_a_start_that_is_nowhere(tmp_path, capsys, options, words):

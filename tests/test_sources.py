@@ -249,7 +249,11 @@ def test_videos_of_different_lengths_or_rates_are_reported(folder):
     short = write_video(folder / "short.mp4", 15, join="right")
     frames, complaints = read_all(open_source(left, short))
     assert len(frames) == 15
-    assert complaints == [f"{short} has 15 frames and {left} has 20: the rest is left out"]
+    assert len(complaints) == 1
+    assert f"{short} has 15 frames and {left} has 20: the rest is left out" in complaints[0]
+    one_less = write_video(folder / "one_less.mp4", 19, join="right")
+    _, complaints = read_all(open_source(left, one_less))
+    assert "all after it are of different moments" in complaints[0]
     quick = write_video(folder / "quick.mp4", 20, join="right", fps=30)
     with pytest.raises(ValueError, match="20 frames per second but .* has 30"):
         open_source(left, quick).read()
@@ -264,6 +268,14 @@ def test_a_damaged_frame_is_reported_and_the_rest_is_read(folder):
     frames, complaints = read_all(open_source(path))
     assert len(complaints) == 1
     assert len(frames) == FRAMES - 1
+
+
+def test_frames_that_build_on_a_damaged_one_are_suspect(folder):
+    path = write_video(folder / "suspect.mp4", 24, gop=8, options={"crf": "4", "preset": "ultrafast", "bf": "0"})
+    damage(path, *packets_of(path)[10])
+    frames, complaints = read_all(open_source(path))
+    assert complaints == ["frame 10 at 0.500 s is damaged"]
+    assert [frame.index for frame in frames if frame.is_suspect] == [11, 12, 13, 14, 15]  # 16 is a key frame
 
 
 def test_a_frame_with_a_damaged_part_is_reported(folder):

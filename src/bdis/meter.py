@@ -32,7 +32,8 @@ class Figures:
     ----------
     frames : delivered
     dropped : of a live source, because newer ones had come
-    damaged : could not be read or used
+    damaged : could not be read or used, or were missing
+    suspect : delivered, but build on damaged ones
     retries : times a live source was opened again
     seconds : since the first frame was delivered
     fps : frames delivered per second, over all that time
@@ -45,6 +46,7 @@ class Figures:
     frames: int
     dropped: int
     damaged: int
+    suspect: int
     retries: int
     seconds: float
     fps: float
@@ -89,7 +91,7 @@ class Meter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._times = {name: Histogram() for name in ("latency", "read", "rectify", "match")}
-        self._frames = self._damaged = self._retries = 0
+        self._frames = self._damaged = self._suspect = self._retries = 0
         self._first_s = self._last_s = float("nan")
         self._recent: deque[float] = deque(maxlen=RECENT_FRAMES + 1)
 
@@ -108,7 +110,7 @@ class Meter:
         with self._lock:
             self._retries += 1
 
-    def delivered(self, latency_s: float) -> None:
+    def delivered(self, latency_s: float, is_suspect: bool = False) -> None:
         """A frame reached its destination."""
         now = time.perf_counter()
         with self._lock:
@@ -116,6 +118,7 @@ class Meter:
             if not self._frames:
                 self._first_s = now
             self._frames += 1
+            self._suspect += is_suspect
             self._last_s = now
             self._recent.append(now)
 
@@ -128,6 +131,7 @@ class Meter:
                 frames=self._frames,
                 dropped=dropped,
                 damaged=self._damaged,
+                suspect=self._suspect,
                 retries=self._retries,
                 seconds=seconds,
                 fps=(self._frames - 1) / seconds if seconds > 0 else float("nan"),

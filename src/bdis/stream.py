@@ -36,6 +36,7 @@ class DepthFrame:
     index, time_s : of the source's frame
     left, right : the rectified images that were matched, grey or RGB
     result : StereoResult
+    is_suspect : it builds on a damaged frame of its video, and may show what is not there
     read_s, rectify_s, match_s : what the steps took
     arrived_s : when the source had it, on the clock of ``time.perf_counter``
     """
@@ -45,6 +46,7 @@ class DepthFrame:
     left: Array
     right: Array
     result: StereoResult
+    is_suspect: bool
     read_s: float
     rectify_s: float
     match_s: float
@@ -145,7 +147,7 @@ class DepthStream:
             while True:
                 take, frame = self._to_deliver.get()
                 if take == self._take:
-                    self._meter.delivered(time.perf_counter() - frame.arrived_s)
+                    self._meter.delivered(time.perf_counter() - frame.arrived_s, frame.is_suspect)
                     yield frame
         except Ended:
             return
@@ -328,7 +330,7 @@ class DepthStream:
             previous, last_matcher, last_take, is_first = result, matcher, work.take, False
             self._last = work
             done = DepthFrame(
-                frame.index, frame.time_s, frame.left, frame.right, result,
+                frame.index, frame.time_s, frame.left, frame.right, result, frame.is_suspect,
                 work.read_s, work.rectify_s, took, work.arrived_s,
             )  # fmt: skip
             if not output.put((work.take, done)):

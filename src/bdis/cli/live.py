@@ -83,7 +83,8 @@ def frame_at(source: Source, start_s: float, first: StereoFrame) -> StereoFrame:
     finally:
         source.close()
     if found is None:
-        raise UsageError(f"--start is at {start_s:.3f} s, where {source.name} is over")
+        length = "" if source.length is None else f": it has {source.length} frames"
+        raise UsageError(f"--start is at {start_s:.3f} s, where {source.name} is over{length}")
     return found
 
 
@@ -119,5 +120,5 @@ def parse_time(text: str | None, source: Source, name: str) -> float | None:
         if not math.isfinite(seconds):
             raise ValueError("not a time")
         return seconds
-    except ValueError as error:
-        raise UsageError(f"{name} {text}: expected a frame number, 90s or 1:30 ({error})") from None
+    except ValueError:
+        raise UsageError(f"{name} {text}: expected a frame number, or a time such as 90s or 1:30") from None

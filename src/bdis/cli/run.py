@@ -142,7 +142,7 @@ def _parse_range(text: str | None) -> tuple[float, float] | None:
     except ValueError:
         near = far = math.nan
     if not (near < far and math.isfinite(far - near)):
-        raise UsageError(f"--range {text}: expected NEAR,FAR such as 30,120")
+        raise UsageError(f"--range {text}: expected NEAR,FAR such as 30,120, the smaller one first")
     return near, far
 
 
@@ -186,6 +186,7 @@ def _about(
         "bdis": __version__,
         "source": {
             **asdict(request.source),
+            "layout": source.layout,
             "left": _public(request.source.left),
             "right": None if request.source.right is None else _public(request.source.right),
             "bytes": [file.stat().st_size for file in files if file.is_file()],
@@ -222,7 +223,8 @@ def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, frame: Ster
         left, right = camera(left, right)
     with terminal.working("getting ready", if_slow=terminal.COMPILING):
         result = matcher.match(left, right)
-        matcher.match(left, right, previous=result)
+        second = matcher.match(left, right, previous=result)
+        matcher.match(left, right, previous=second)  # only now all of video mode has run
         check = check_rectification(left, right, result)
     for text in check.warnings:
         reports.warn(text)
@@ -243,7 +245,7 @@ def _record(
                 if done_until is not None and frame.index <= done_until:
                     continue
                 recording.add(frame)
-                frames, summed = frames + 1, summed + frame.result.coverage
+                frames, summed = frames + 1, summed + recording.coverage
                 progress(before + frames)
                 if frames == 1:
                     _check_fits(frame, recording, reports)
@@ -294,7 +296,8 @@ def _report(
     if coverage < 0.1:
         reports.warn(f"only {coverage:.1%} of the pixels are known: is this a rectified stereo video?")
     latency, match = figures.latency_ms, figures.match_ms
-    rows: list[tuple[str, str]] = [("source", f"{source.name}, {width}x{height}, preset {request.preset}")]
+    views = "" if source.layout is None else f", {source.layout}"
+    rows: list[tuple[str, str]] = [("source", f"{source.name}{views}, {width}x{height}, preset {request.preset}")]
     rows += [("calibration", remark) for remark in remarks]
     rows.append(("frames", f"{recording.frames}" + (f", {resumed_after} of them before" if resumed_after else "")))
     if figures.frames > 1:
@@ -302,7 +305,9 @@ def _report(
         rows.append(("latency", f"{latency.p50:.0f} ms, 95 % below {latency.p95:.0f}, 99 % below {latency.p99:.0f}"))
         rows.append(("known", f"{coverage:.1%} of the pixels"))
     if figures.damaged or figures.dropped:
-        rows.append(("lost", f"{figures.damaged} damaged, {figures.dropped} dropped"))
+        rows.append(("lost", f"{figures.damaged} damaged or missing, {figures.dropped} dropped"))
+    if figures.suspect:
+        rows.append(("suspect", f"{figures.suspect} frames build on damaged ones; frames.csv tells which"))
     if "video" in recording.plan.save:
         finer = "whole mm; --steps-per-mm 100 keeps hundredths"
         rows.append(("depth video", f"mm x {request.steps_per_mm}" if request.steps_per_mm > 1 else finer))

@@ -25,7 +25,7 @@ class Mode:
 
 mode = Mode()
 SLOW_S = 1.5
-COMPILING = "compiling the kernels, once per machine, about 20 s"  # what a slow first match is busy with
+COMPILING = "compiling the kernels, once per machine, about 25 s"  # what a slow first match is busy with
 
 
 def say(text: str = "") -> None:

@@ -57,6 +57,8 @@ def run_view(request: Request) -> None:
         source, camera, first, remarks = open_with_camera(request.source, request.camera, color=True)
         start_s = parse_time(request.start, source, "--start") or 0.0
         frame_at(source, start_s, first)
+    if source.layout is not None:
+        terminal.say(f"views: {source.layout}")
     if remarks:
         terminal.say(f"calibration: {', '.join(remarks)}")
     show(source, camera, settings, page, start_s)
@@ -76,7 +78,8 @@ def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, pag
         is_turning=True, title=f"bdis · {_short(source.name)}",
     )  # fmt: skip
     with viewer:
-        terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")
+        others = ", and from other machines under the address of this one" if page.host in ("0.0.0.0", "::") else ""
+        terminal.say(f"{source.name} is at {viewer.url}{others}  (Ctrl-C ends)")
         if stream.rig is None:
             terminal.warn("no calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM")
         if page.browser and _has_screen():

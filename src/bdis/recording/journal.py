@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from ..atomic import Place, named, write_whole
 
@@ -20,7 +21,8 @@ class FrameRecord:
     index, time_s : of the source's frame
     read_ms, rectify_ms, match_ms, write_ms : what the steps took
     latency_ms : from when the source had it until it was delivered to be written
-    coverage : share of pixels with a disparity
+    coverage : share of pixels that are known
+    suspect : 1 if it builds on a damaged frame of its video, else 0
     """
 
     index: int
@@ -31,6 +33,7 @@ class FrameRecord:
     write_ms: float
     latency_ms: float
     coverage: float
+    suspect: int = 0
 
 
 _NAMES = [field.name for field in fields(FrameRecord)]
@@ -108,13 +111,15 @@ def read_journal(path: Place) -> list[FrameRecord]:
         parts = line.rstrip("\n").split(",")
         if not line.endswith("\n") or len(parts) != len(_NAMES):
             break
-        records.append(FrameRecord(int(parts[0]), *map(float, parts[1:])))
+        numbers: dict[str, Any] = dict(zip(_NAMES, map(float, parts)))
+        records.append(FrameRecord(**{**numbers, "index": int(parts[0]), "suspect": int(parts[-1])}))
     return records
 
 
 def _texts(record: FrameRecord) -> list[str]:
-    index, time_s, *times, coverage = astuple(record)
-    return [str(index), repr(float(time_s)), *(f"{value:.3f}" for value in times), f"{coverage:.4f}"]
+    index, time_s, *times, coverage, suspect = astuple(record)
+    texts = [f"{value:.3f}" for value in times]
+    return [str(index), repr(float(time_s)), *texts, f"{coverage:.4f}", str(suspect)]
 
 
 def _line(texts: list[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -86,6 +88,7 @@ class Recording:
     ----------
     frames : how many are done
     last : FrameRecord of the last one, or None
+    coverage : share of the last frame's pixels that are known, and not too far
     figures : called now and then for the manifest; set it to ``DepthStream.figures``
 
     Raises
@@ -93,7 +96,7 @@ class Recording:
     FileExistsError
         The folder is not empty.
     ValueError
-        There is nothing to go on with, or it was recorded otherwise.
+        There is nothing to go on with, it was recorded otherwise, or another process is at it.
     OSError
         The folder cannot be written.
 
@@ -115,19 +118,27 @@ class Recording:
     def __init__(self, folder: Place, plan: Plan, about: dict[str, Any], *, resume: bool = False):
         self.folder, self.plan = Path(folder), plan
         self.figures: Callable[[], Any] | None = None
+        self.coverage = float("nan")
         self._record: FrameRecord | None = None  # written but not journaled: videos hold their last frame back
         self._manifest = _manifest(self.folder, plan, about)
-        near_far = plan.near_far
-        if resume:
-            earlier = read_manifest(self.folder)
-            self._manifest.go_on(earlier)
-            done = _done(self.folder, plan.save)
-            shown = earlier.get("preview") or {}
-            near_far = (shown["near"], shown["far"]) if "near" in shown else near_far
-        else:
+        if not resume:
             check_new(self.folder)
             _make(self.folder)
-            done = []
+        earlier = read_manifest(self.folder) if resume else None
+        self._lock = _locked(self.folder)
+        try:
+            self._begin(earlier)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _begin(self, earlier: dict[str, Any] | None) -> None:
+        near_far, done = self.plan.near_far, []
+        if earlier is not None:
+            self._manifest.go_on(earlier)
+            done = _done(self.folder, self.plan.save)
+            shown = earlier.get("preview") or {}
+            near_far = (shown["near"], shown["far"]) if "near" in shown else near_far
         self.frames, self.last = len(done), done[-1] if done else None
         self._manifest.begin_part(self.frames)  # first of all: what is begun can be gone on with
         self._open(done, near_far)
@@ -148,8 +159,11 @@ class Recording:
         if frame.left.shape[:2] != self.plan.shape:
             sizes = [f"{width}x{height}" for height, width in (frame.left.shape[:2], self.plan.shape)]
             raise ValueError(f"frame {frame.index} is {sizes[0]}; the recording is of {sizes[1]}")
+        depth = self._depth(frame)
+        is_cut = depth is not None and self.plan.max_depth_mm is not None
+        self.coverage = float(np.isfinite(depth).mean()) if is_cut else frame.result.coverage  # type: ignore[arg-type]
         try:
-            self._write(frame)
+            self._write(frame, depth)
         except BaseException:
             self._record = None  # the frame before is not complete either: a video held it back until now
             raise
@@ -157,16 +171,15 @@ class Recording:
         self._journal_last()
         self._record = FrameRecord(
             frame.index, frame.time_s, 1e3 * frame.read_s, 1e3 * frame.rectify_s, 1e3 * frame.match_s, 1e3 * took,
-            1e3 * (begin - frame.arrived_s), frame.result.coverage,
+            1e3 * (begin - frame.arrived_s), self.coverage, int(frame.is_suspect),
         )  # fmt: skip
         if self._video is None and self._preview is None:
             self._journal_last()
         if time.monotonic() >= self._manifest_due:
             self._write_manifest()
 
-    def _write(self, frame: DepthFrame) -> None:
+    def _write(self, frame: DepthFrame, depth: Array | None) -> None:
         """All outputs; the preview is made beside the others, where there is a core to spare."""
-        depth = self._depth(frame)
         preview = self._helper.submit(self._write_preview, frame, depth)
         try:
             for files in self._files:
@@ -209,6 +222,7 @@ class Recording:
             self._write_manifest(state=state, reason=reason)
         except OSError as error:
             errors.append(error)
+        self._lock.close()
         if errors:
             raise errors[0]
 
@@ -320,6 +334,25 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise named(error, folder) from error
+
+
+def _locked(folder: Path) -> contextlib.ExitStack:
+    """Keep other processes from writing into a folder until it is closed or this one is gone, where that is possible."""
+    held = contextlib.ExitStack()
+    if os.name != "posix":
+        return held
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    held.callback(os.close, handle)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        raise ValueError(f"another process is recording into {folder}") from None
+    except OSError:
+        pass  # some network drives know no locks
+    return held
 
 
 def _manifest(folder: Path, plan: Plan, about: dict[str, Any]) -> Manifest:

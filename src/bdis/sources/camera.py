@@ -37,6 +37,10 @@ class CameraSource(Source):
         told = float(self._captures[0].get(self._cv2.CAP_PROP_FPS))
         return told if told > 0 else self._asked_fps
 
+    @property
+    def layout(self) -> str | None:
+        return self._split.used
+
     def read(self) -> StereoFrame | None:
         self._open()
         # All are told to take a picture before any is fetched, so that both views are of the same moment.

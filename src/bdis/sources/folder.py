@@ -68,6 +68,10 @@ class PictureSource(NumberedSource):
         super().__init__(name, len(files), fps)
         self._files, self._splitter = files, splitter
 
+    @property
+    def layout(self) -> str | None:
+        return self._splitter.used
+
     def _load(self, index: int) -> tuple[Array, Array]:
         return self._splitter(read_image(self._files[index]))
 

@@ -37,7 +37,11 @@ class RenderedSource(NumberedSource):
         for name, count in (("frames", frames), ("distinct", distinct)):
             if not isinstance(count, int) or count < 1:
                 raise ValueError(f"{name} is {count}; expected a whole number, 1 or more")
-        check_scene(scene, height, width, seed, 0, options)
+        try:
+            check_scene(scene, height, width, seed, 0, options)
+        except ValueError as error:
+            more = ", and of a video frames, distinct, fps, height, width, seed"
+            raise ValueError(f"{error}{more if 'unknown option' in str(error) else ''}") from None
         super().__init__(f"render:{scene}", frames, fps)
         self._arguments: dict[str, Any] = {"scene": scene, "height": height, "width": width, "seed": seed}
         self._options, self._distinct = options, min(frames, distinct)

@@ -23,12 +23,14 @@ class StereoFrame:
     index : its number in the source, from 0; frames that were lost leave a gap
     time_s : when it was taken: s from the start of a file, or from when a camera was opened
     left, right : (height, width) grey or (height, width, 3) RGB
+    is_suspect : it builds on a damaged frame of its video, and may show what is not there
     """
 
     index: int
     time_s: float
     left: Array
     right: Array
+    is_suspect: bool = False
 
 
 class BadFrame(ValueError):
@@ -58,6 +60,7 @@ class Source(ABC):
     fps : frames per second, None if not known
     length : number of frames, None if not known; of a video as its header has it
     rig : Rig, if the source knows its rectified cameras
+    layout : how both views lie in a picture, known after the first one; None if each has its own
 
     Examples
     --------
@@ -81,6 +84,10 @@ class Source(ABC):
 
     @property
     def rig(self) -> Rig | None:
+        return None
+
+    @property
+    def layout(self) -> str | None:
         return None
 
     @abstractmethod

@@ -28,6 +28,7 @@ class Picture:
     index: int
     time_s: float
     pixels: Array
+    is_suspect: bool  # it builds on a damaged one
 
 
 class Track:
@@ -174,7 +175,7 @@ class Track:
         self._skip_until_s, self._next_index = float("-inf"), None
         self._last_index: int | None = None
         self._count = self._errors = self._known_lost = 0
-        self._is_over = False
+        self._is_over = self._is_suspect = False
 
     def _decode_more(self) -> bool:
         """Decode a packet; False at the end."""
@@ -193,9 +194,10 @@ class Track:
             packet = None
         try:
             frames = [] if packet is None else packet.decode()
-        except self._av.error.FFmpegError as error:
+        except self._av.error.FFmpegError:
             self._known_lost += 1
-            raise BadFrame(f"{self._where()}: {error.strerror}") from None
+            self._is_suspect = True
+            raise BadFrame(self._damage(packet)) from None
         if packet is None:
             self._is_over = True
             if self._is_live:
@@ -224,10 +226,11 @@ class Track:
             return None
         else:
             index = self._number(frame, time_s)
+        self._is_suspect = frame.is_corrupt or (self._is_suspect and not frame.key_frame)
         if frame.is_corrupt:
             raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
         self._errors = 0
-        return Picture(index, time_s, frame.to_ndarray(format=self._format))
+        return Picture(index, time_s, frame.to_ndarray(format=self._format), self._is_suspect)
 
     def _number(self, frame: Any, time_s: float) -> int:
         """The number of a frame by its time, or as the last seek wants it."""
@@ -252,6 +255,7 @@ class Track:
         self._known_lost -= explained
         if missing > explained:
             self._decoded.appendleft((frame, time_s))
+            self._is_suspect = True
             missing -= explained
             raise BadFrame(f"{missing} frames are missing after frame {before}", missing)
 
@@ -264,6 +268,13 @@ class Track:
         if missing > max(2, 0.01 * expected * self._fps):
             raise BadFrame(f"it ends {self._where()}: it is cut off, {missing} frames are missing", missing)
 
+    def _damage(self, packet: Any) -> str:
+        """Which frame cannot be decoded."""
+        if packet.pts is None or self._counts_frames:
+            return f"{self._where()}: a frame is damaged"
+        time_s = float(packet.pts * packet.time_base) - self._start_s
+        return f"frame {round(time_s * self._fps)} at {time_s:.3f} s is damaged"
+
     def _where(self) -> str:
         return "at the beginning" if self._last_index is None else f"after frame {self._last_index}"
 
@@ -275,7 +286,10 @@ class Track:
                 f"{self.where} is no video, or one that was never finished: {error.strerror} "
                 "(an MP4 of a recording that was cut off lacks its index; a repair tool may restore it)"
             )
-        return OSError(error.errno, error.strerror, self.where)
+        reason = error.strerror
+        if "://" in self.where:
+            reason = f"{reason}; is the address right, and can it be reached from here?"
+        return OSError(error.errno, reason, self.where)
 
     # ------------------------------------------------------------ interlaced video
 

@@ -28,11 +28,15 @@ class VideoSource(Source):
     def length(self) -> int | None:
         return self._track.length
 
+    @property
+    def layout(self) -> str | None:
+        return self._split.used
+
     def read(self) -> StereoFrame | None:
         picture = self._track.read()
         if picture is None:
             return None
-        return StereoFrame(picture.index, picture.time_s, *self._split(picture.pixels))
+        return StereoFrame(picture.index, picture.time_s, *self._split(picture.pixels), picture.is_suspect)
 
     def seek(self, time_s: float, index: int | None = None) -> None:
         if self.is_live:
@@ -81,7 +85,8 @@ class TwoVideoSource(Source):
             late_s = left.time_s - right.time_s
             if self.is_live or abs(late_s) < TOGETHER / self.fps:
                 self._held = [None, None]
-                return StereoFrame(left.index, left.time_s, left.pixels, right.pixels)
+                is_suspect = left.is_suspect or right.is_suspect
+                return StereoFrame(left.index, left.time_s, left.pixels, right.pixels, is_suspect)
             alone, lacks = (0, 1) if late_s < 0 else (1, 0)
             self._held[alone] = None
             when = min(left.time_s, right.time_s)
@@ -121,15 +126,18 @@ class TwoVideoSource(Source):
         left, right = (track.fps for track in self._tracks)
         if abs(left - right) > 0.01 * left and not self.is_live:
             names = [track.where for track in self._tracks]
-            raise ValueError(f"{names[0]} has {left:g} frames per second but {names[1]} has {right:g}")
+            raise ValueError(
+                f"{names[0]} has {left:g} frames per second but {names[1]} has {right:g}; convert one of them first"
+            )
 
     def _report_rest(self, left: Picture | None, right: Picture | None) -> None:
         if (left is None) == (right is None):
             return
         shorter, longer = self._tracks if left is None else self._tracks[::-1]
         there, wanted = shorter.length, longer.length
-        if there is not None and wanted is not None and wanted - there > 1:
+        if there is not None and wanted is not None and wanted > there:
             raise BadFrame(
-                f"{shorter.where} has {there} frames and {longer.where} has {wanted}: the rest is left out",
+                f"{shorter.where} has {there} frames and {longer.where} has {wanted}: the rest is left out. If the "
+                "missing one is not the last, all after it are of different moments",
                 wanted - there,
             )

@@ -26,8 +26,8 @@ def guess_layout(width: int, height: int, squeezed: bool = False) -> str:
     if width <= height:
         return TOP_BOTTOM
     raise ValueError(
-        f"a picture of {width}x{height} has the shape of one view; if it holds two, say how: layout {SIDE_BY_SIDE} or "
-        f"{TOP_BOTTOM}, squeezed if each has half its width (or height); if it is the left view, give the right one too"
+        f"a picture of {width}x{height} has the shape of one view; if it is the left one, give the right one too; if "
+        f"it holds two, say how: --layout {SIDE_BY_SIDE} or {TOP_BOTTOM}, and --squeezed if each has half its width"
     )
 
 
@@ -51,11 +51,12 @@ class Splitter:
         if layout not in (None, *LAYOUTS):
             raise ValueError(f"layout is {layout!r}; expected {' or '.join(LAYOUTS)}")
         self._layout, self._squeezed = layout, squeezed
+        self.used: str | None = None  # the layout of the last picture
 
     def __call__(self, both: Array) -> tuple[Array, Array]:
         """The left and the right view of a picture (height, width[, channels]); parts of it where that will do."""
         height, width = both.shape[:2]
-        layout = self._layout or guess_layout(width, height, self._squeezed)
+        layout = self.used = self._layout or guess_layout(width, height, self._squeezed)
         axis = 1 if layout == SIDE_BY_SIDE else 0
         if both.shape[axis] % 2:
             raise ValueError(f"a picture of {width}x{height} cannot be halved for layout {layout}")

@@ -67,6 +67,11 @@ class Maps:
         return self.frame.result
 
     @cached_property
+    def coverage(self) -> float:
+        """Share of the pixels that are known, and not too far."""
+        return float(np.isfinite(self.disparity).mean())
+
+    @cached_property
     def depth(self) -> Array:
         """float32 (height, width), mm."""
         assert self.rig is not None
@@ -103,8 +108,10 @@ class Maps:
         """A range that holds most of a map's values, in round numbers."""
         if name == "probability" or not np.isfinite(self[name]).any():
             return 0.0, 1.0
-        low, high = round_range(self[name])
-        return (0.0 if name == "sigma" else low), high
+        values = self[name]
+        if name == "sigma":  # at depth edges it is many times what it is elsewhere
+            return 0.0, round_range(np.minimum(values, np.nanpercentile(values, 85)))[1]
+        return round_range(values)
 
 
 def map_names(rig: Rig | None, has_sigma: bool) -> tuple[str, ...]:

@@ -106,14 +106,14 @@ def figures_in_words(figures: Figures, maps: Maps | None, is_video: bool) -> str
         height, width = maps.result.disparity.shape
         rows = [
             ("Frame", f"{frame.index} &nbsp;·&nbsp; {frame.time_s:.2f} s &nbsp;·&nbsp; {width} x {height} px"),
-            ("Coverage", f"{100 * maps.result.coverage:.1f} % of the pixels"),
+            ("Coverage", f"{100 * maps.coverage:.1f} % of the pixels"),
             ("This frame", _steps_in_words(maps)),
         ]
         if is_video:
             rows += [
                 ("Rate", f"{figures.recent_fps:.1f} frames/s" if figures.recent_fps > 0 else "-"),
                 ("Latency", f"{latency.p50:.0f} ms median, {latency.p95:.0f} ms p95"),
-                ("Lost", f"{figures.dropped} dropped, {figures.damaged} damaged"),
+                ("Lost", f"{figures.dropped} dropped, {figures.damaged} damaged, {figures.suspect} suspect"),
             ]
     cells = "".join(
         f"<tr><td style='padding-right:1em;{_MUTED}'>{name}</td><td>{text}</td></tr>" for name, text in rows

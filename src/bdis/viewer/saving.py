@@ -43,7 +43,7 @@ class SaveButtons:
         with gui.add_folder("Save"):
             buttons = gui.add_button_group(
                 "This frame", tuple(save),
-                hint="PLY of all points in mm; PNG of the left image and all maps; PNG of this browser's 3-D view.",
+                hint="PLY of all points in mm; PNG of the left image and its maps; PNG of this browser's 3-D view.",
             )  # fmt: skip
         buttons.on_click(lambda event: self._press(save[event.target.value], event.client))
 
