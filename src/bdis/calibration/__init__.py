@@ -66,15 +66,26 @@ def read_calibration(
     return found
 
 
+def is_plausible_baseline(baseline_mm: float) -> bool:
+    """Could stereo cameras be so far apart?
+
+    Examples
+    --------
+    >>> is_plausible_baseline(4.0), is_plausible_baseline(0.004)
+    (True, False)
+    """
+    low, high = _PLAUSIBLE_BASELINE_MM
+    return low <= baseline_mm <= high
+
+
 def _check_plausible(found: CalibrationFile, path: Path) -> None:
     """A unit that was assumed and not stated must at least give a baseline cameras have."""
-    low, high = _PLAUSIBLE_BASELINE_MM
     if found.rectified is not None:
         baseline = abs(found.rectified["baseline_mm"])
     else:
         assert found.raw is not None
         baseline = float(np.linalg.norm(found.raw["translation_mm"]))
-    if not low <= baseline <= high:
+    if not is_plausible_baseline(baseline):
         raise ValueError(
             f"{path}: read in {found.unit}, the cameras are {baseline:.4g} mm apart, which no stereo camera is; "
             'give the unit of the file: unit="mm", "cm" or "m" (--unit on the command line)'

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..calibration import CalibrationFile, Unit, read_calibration
+from ..calibration import CalibrationFile, Unit, is_plausible_baseline, read_calibration
 from ..files import read_image
 from ..images import check_pair
 from ..rectify import Rectifier, StereoCalibration
@@ -81,6 +81,8 @@ class Camera:
                 raise UsageError("--calib-right, --unit and --calib-scale need --calib")
         if self.unit not in (None, "mm", "cm", "m"):
             raise UsageError(f"--unit is {self.unit!r}; expected mm, cm or m")
+        if self.calib is None and self.baseline is not None and not is_plausible_baseline(self.baseline):
+            raise UsageError(f"--baseline is {self.baseline:g} mm, which no stereo camera has; is it in metres?")
         if not self.scale > 0:
             raise UsageError(f"--calib-scale is {self.scale:g}; expected a factor above 0")
 
@@ -97,6 +99,8 @@ class Camera:
         found = read_calibration(self.calib, self.calib_right, unit=unit, baseline_mm=self.baseline)
         self._check_size(found, width, height)
         remarks = [f"{found.format}, unit {found.unit}"]
+        if found.rectified is None and self.rectify is False:
+            raise UsageError(f"{self.calib} ({found.format}) describes raw cameras: leave out --no-rectify")
         if found.rectified is None if self.rectify is None else self.rectify:
             if found.raw is None:
                 raise ValueError(f"{self.calib} ({found.format}) describes rectified cameras: nothing to rectify with")
@@ -117,8 +121,13 @@ class Camera:
         if expected == (width, height):
             return
         factor = width / found.size[0]
-        fits = round(found.size[1] * factor) == height
-        advice = f"if they were resized, add --calib-scale {factor:.6g}" if fits else "they have another shape"
+        advice = "they have another shape"
+        if factor == 1 and height == found.size[1]:
+            advice = "leave out --calib-scale"
+        elif round(found.size[1] * factor) == height:
+            advice = f"if they were resized, add --calib-scale {factor:.6g}"
+        elif (2 * width, height) == expected or (width, 2 * height) == expected:
+            advice = "if both views were squeezed into one picture, add --squeezed"
         raise ValueError(
             f"the images are {width}x{height} but {self.calib} is for {found.size[0]}x{found.size[1]}"
             f"{'' if self.scale == 1 else f' (times {self.scale:g})'}; {advice}"

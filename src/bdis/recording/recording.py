@@ -337,7 +337,7 @@ def _make(folder: Path) -> None:
 
 
 def _locked(folder: Path) -> contextlib.ExitStack:
-    """Keep other processes from writing into a folder until it is closed or this one is gone, where that is possible."""
+    """Keep other processes from writing into a folder until it is closed or this one is gone, where that works."""
     held = contextlib.ExitStack()
     if os.name != "posix":
         return held

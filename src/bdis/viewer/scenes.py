@@ -56,7 +56,7 @@ class CloudScene:
         scene = server.scene
         self._root = scene.add_frame("/rig", show_axes=False)
         self._cloud = scene.add_point_cloud(
-            "/rig/cloud", np.zeros((0, 3), np.float32), np.zeros((0, 3), np.uint8),
+            "/rig/cloud", np.zeros((1, 3), np.float32), np.zeros((1, 3), np.uint8), visible=False,
             precision="float32", point_shape="circle", point_shading="flat",
         )  # fmt: skip
         self._frustum = scene.add_camera_frustum(
@@ -84,7 +84,9 @@ class CloudScene:
         self._points = cloud.points
         if len(cloud) and self.standpoint is None:
             self._place()
-        self._cloud.points, self._cloud.colors = cloud.points, colors
+        self._cloud.visible = len(cloud) > 0
+        if len(cloud):  # browsers refuse a cloud of no points
+            self._cloud.points, self._cloud.colors = cloud.points, colors
         distance = float(np.median(cloud.points[:, 2])) if len(cloud) else float(self._centre[2])
         # A point as large as the gap to its neighbour closes the surface.
         self._cloud.point_size = round(look.point_size * every * distance / self._rig.focal_px, 3)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..config import PRESETS, Settings
 from ..matcher import StereoMatcher
+from .panels import notice
 
 _FIRST: dict[str, tuple[str, str]] = {
     "min_probability": ("Min. probability", "Pixels below are unknown, 0 to 1."),
@@ -59,7 +60,6 @@ class SettingsControls:
     settings : in use at the start; what has no control stays as it is there
     preset : its name
     use : called with a new matcher; raises ValueError if it cannot be used
-    complain : called with what is wrong with a value; None: nothing is
     """
 
     def __init__(
@@ -68,9 +68,8 @@ class SettingsControls:
         settings: Settings,
         preset: str,
         use: Callable[[StereoMatcher], None],
-        complain: Callable[[str | None], None],
     ):
-        self._base, self._use, self._complain = settings, use, complain
+        self._base, self._use = settings, use
         self._lock = threading.Lock()
         self._newest = 0
         self._is_filling = False
@@ -79,6 +78,7 @@ class SettingsControls:
             self._preset = gui.add_dropdown("Preset", tuple(PRESETS), initial_value=preset)
             self._preset.on_update(self._fill)
             self._add(gui, _FIRST)
+            self._message = gui.add_html("")  # below, so that no field moves from under the mouse
         with gui.add_folder("More settings", expand_by_default=False):
             self._add(gui, _MORE)
 
@@ -111,8 +111,12 @@ class SettingsControls:
                 settings = replace(self._base, **values)
                 self._use(StereoMatcher(**asdict(settings)))
             except (ValueError, TypeError) as error:
-                return self._complain(str(error))
+                return self._complain(f"{error}. Until that is put right, the settings before stay in use.")
             self._complain(None)
+
+    def _complain(self, text: str | None) -> None:
+        """Tell what is wrong with a value until it is put right."""
+        self._message.content = "" if text is None else notice(text, "error")
 
     def _fill(self, event: Any) -> None:
         """Another preset: all controls show its values."""

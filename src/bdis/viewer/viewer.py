@@ -31,6 +31,7 @@ from .settings import SettingsControls
 PUSHES_PER_S = 15.0  # at most; frames in between are not shown
 FIGURES_S = 0.4  # between two looks at the figures
 QUIET_S = 1.5  # without a frame before the page says what may be going on
+TOLD_S = 15.0  # that something was saved
 PORTS_TRIED = 100
 UP = (0.0, -1.0, 0.0)  # y is down
 _NO_DEPTH = "No calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM.  Shown is what there is."
@@ -105,7 +106,7 @@ class Viewer:
         self._is_stale = self._is_over = self._is_trying = False
         self._is_awaited, self._is_placed = True, False
         self._error: BaseException | None = None
-        self._arrived_s = self._tried_s = 0.0
+        self._arrived_s = self._tried_s = self._told_s = 0.0
         self._has_first = threading.Event()
         self._stop = threading.Event()
         self._server: Any = None
@@ -155,7 +156,7 @@ class Viewer:
         )  # fmt: skip
         SaveButtons(gui, self._out, lambda: self._shown, self._tell, has_depth=self._rig is not None)
         settings = self.stream.matcher.settings
-        SettingsControls(gui, settings, self._preset, self._use, lambda text: self._complain("settings", text))
+        SettingsControls(gui, settings, self._preset, self._use)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(330)
         server.scene.on_click()(self._click)
@@ -273,6 +274,9 @@ class Viewer:
         if maps is not None:
             self._playback.show(maps.frame)
         self._status.content = self._status_in_words()
+        if self._notices.get("saved") and time.monotonic() - self._told_s > TOLD_S:
+            self._notices["saved"] = ""
+            self._message.content = "".join(self._notices.values())
 
     def _status_in_words(self) -> str:
         if self._error is not None:
@@ -310,6 +314,7 @@ class Viewer:
 
     def _tell(self, text: str, is_good: bool) -> None:
         self._notices["saved"] = notice(f"Saved {text}" if is_good else text, "done" if is_good else "error")
+        self._told_s = time.monotonic()
         self._message.content = "".join(self._notices.values())
 
     def _click(self, event: Any) -> None:
