@@ -285,7 +285,8 @@ LOSSES = """## What we lose
   warmed up, and from one megapixel on both wait for the same memory.
 - From a file to depth, decoding takes most of the time, and recording takes more than matching: a preview and a depth
   video together cost three times what `balanced` does.
-- A decoder conceals damage: the damaged frame is left out, but until the next key frame others may build on it unseen.
+- A decoder conceals damage: the damaged frame is left out, but those that build on it until the next key frame are
+  matched as they are, and only marked as suspect.
 - After a recording is resumed, `balanced` starts from one frame instead of all before: the first frames differ from an
   uninterrupted run by what frames differ from each other anyway. `fast` and `paper` give the same bits.
 - `dis` fills every pixel and is wrong where there is nothing to see; it is the paper's baseline, not for use.
