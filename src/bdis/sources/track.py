@@ -17,7 +17,7 @@ OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
 MOST_ERRORS = 100  # places where no packet can be found, with no frame between them: the rest is lost
 SHORTEST_GAP = 3  # frames in a row that are missed; a recorder may leave out one now and then
 UNEVEN = 0.25  # of the time between frames: who strays so far from the beat lets them come when something changes
-RAW_FORMATS = ("h264", "hevc", "m4v", "mpegvideo", "obu")  # streams without times
+TIMELESS_FORMATS = ("h264", "hevc", "m4v", "mpegvideo", "obu", "mpeg")  # no times, or only of some frames
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
 
@@ -161,7 +161,7 @@ class Track:
         self._start_s = float((self._stream.start_time or 0) * self._stream.time_base)
         name = self._container.format.name
         has_times = name != "avi" or not self._stream.codec_context.has_b_frames  # AVI numbers them as they are stored
-        self._counts_frames = name in RAW_FORMATS or not has_times
+        self._counts_frames = name in TIMELESS_FORMATS or not has_times
         self._is_even = True
         if self._first_opened_s is None:
             self._first_opened_s = time.monotonic()
