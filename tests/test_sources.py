@@ -277,6 +277,10 @@ def test_frames_that_build_on_a_damaged_one_are_suspect(folder):
     frames, complaints = read_all(open_source(path))
     assert complaints == ["frame 10 at 0.500 s is damaged"]
     assert [frame.index for frame in frames if frame.is_suspect] == [11, 12, 13, 14, 15]  # 16 is a key frame
+    with open_source(path) as source:
+        for sought, is_suspect in ((12, True), (17, False)):
+            source.seek(source.time_of(sought))
+            assert source.read().is_suspect is is_suspect
 
 
 def test_a_frame_with_a_damaged_part_is_reported(folder):

@@ -123,6 +123,7 @@ class Track:
             except self._av.error.FFmpegError:
                 return False
             self._begin()
+            self._last_s = float("-inf")  # a frame without a time of its own, then, is one before the place
             if self._first_time() <= time_s:
                 return True
         return False
@@ -174,6 +175,7 @@ class Track:
         self._filter: Any = self._deinterlacer() if self._deinterlace else None
         self._skip_until_s, self._next_index = float("-inf"), None
         self._last_index: int | None = None
+        self._last_s = -1 / self._fps
         self._count = self._errors = self._known_lost = 0
         self._is_over = self._is_suspect = False
 
@@ -197,6 +199,8 @@ class Track:
         except self._av.error.FFmpegError:
             self._known_lost += 1
             self._is_suspect = True
+            if self._due(packet) < self._skip_until_s:
+                return True  # nobody wants it
             raise BadFrame(self._damage(packet)) from None
         if packet is None:
             self._is_over = True
@@ -205,18 +209,22 @@ class Track:
             self._check_complete()
             return False
         for frame in frames if self._filter is None else self._filtered(frames, packet.size == 0):
-            self._decoded.append((frame, self._time_of(frame)))
+            self._last_s = self._time_of(frame)
+            self._decoded.append((frame, self._last_s))
             self._count += 1
         return True
 
     def _time_of(self, frame: Any) -> float:
         """Seconds from the first frame of the file."""
-        if self._counts_frames or frame.pts is None:
+        if self._counts_frames:
             return self._count / self._fps
+        if frame.pts is None:
+            return self._last_s + 1 / self._fps
         return float(frame.pts * frame.time_base) - self._start_s
 
     def _picture(self, frame: Any, time_s: float) -> Picture | None:
         """The pixels of a decoded frame; None if it lies before the place that was sought."""
+        self._is_suspect = frame.is_corrupt or (self._is_suspect and not frame.key_frame)
         if self._is_live:
             assert self._first_opened_s is not None
             time_s = time.monotonic() - self._first_opened_s
@@ -226,7 +234,6 @@ class Track:
             return None
         else:
             index = self._number(frame, time_s)
-        self._is_suspect = frame.is_corrupt or (self._is_suspect and not frame.key_frame)
         if frame.is_corrupt:
             raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
         self._errors = 0
@@ -268,11 +275,17 @@ class Track:
         if missing > max(2, 0.01 * expected * self._fps):
             raise BadFrame(f"it ends {self._where()}: it is cut off, {missing} frames are missing", missing)
 
+    def _due(self, packet: Any) -> float:
+        """When the frame of a packet is shown, s; infinity if that is not known."""
+        if packet.pts is None or self._counts_frames:
+            return float("inf")
+        return float(packet.pts * packet.time_base) - self._start_s
+
     def _damage(self, packet: Any) -> str:
         """Which frame cannot be decoded."""
-        if packet.pts is None or self._counts_frames:
+        time_s = self._due(packet)
+        if time_s == float("inf"):
             return f"{self._where()}: a frame is damaged"
-        time_s = float(packet.pts * packet.time_base) - self._start_s
         return f"frame {round(time_s * self._fps)} at {time_s:.3f} s is damaged"
 
     def _where(self) -> str:
