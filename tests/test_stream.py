@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from bdis import StereoCalibration, StereoMatcher, stream
+from bdis import StereoCalibration, StereoMatcher, reader
 from bdis.lanes import Ended, Lane
 from bdis.meter import Histogram
 from bdis.sources import NumberedSource, Source, SourceLost, StereoFrame, open_source
@@ -277,7 +277,7 @@ def test_live_only_the_newest_frame_counts_and_the_delay_does_not_grow(matcher):
 
 
 def test_a_camera_that_disappears_is_retried_with_back_off(matcher, monkeypatch):
-    monkeypatch.setattr(stream, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(reader, "FIRST_RETRY_S", 0.01)
     camera = Camera(frames=30, lost_after=[10, 10, 10, 20])
     said = []
     running = DepthStream(camera, matcher, report=said.append)
@@ -289,7 +289,7 @@ def test_a_camera_that_disappears_is_retried_with_back_off(matcher, monkeypatch)
 
 
 def test_stopping_does_not_wait_for_a_retry(matcher, monkeypatch):
-    monkeypatch.setattr(stream, "FIRST_RETRY_S", 60.0)
+    monkeypatch.setattr(reader, "FIRST_RETRY_S", 60.0)
     camera = Camera(lost_after=[1])
     with DepthStream(camera, matcher, report=lambda _: None) as running:
         next(iter(running))

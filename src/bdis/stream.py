@@ -8,22 +8,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from .lanes import Ended, Lane
 from .matcher import StereoMatcher
 from .meter import Figures, Meter
-from .pace import Pace
+from .reader import Arrival, AtEnd, Reader
 from .rectify import Rectifier
 from .result import StereoResult
 from .rig import Rig
-from .sources import BadFrame, Source, SourceLost, StereoFrame
+from .sources import Source
 
 Array = np.ndarray[Any, np.dtype[Any]]
 QUEUED_FRAMES = 2  # of a file, between two steps; of a live source only the newest waits
-FIRST_RETRY_S, LONGEST_RETRY_S = 0.5, 10.0
 STOP_S = 5.0  # a thread that does not end by then hangs in a driver, and is left to itself
 
 
@@ -51,18 +50,6 @@ class DepthFrame:
     rectify_s: float
     match_s: float
     arrived_s: float
-
-
-@dataclass(frozen=True)
-class _Work:
-    """A frame on its way."""
-
-    frame: StereoFrame
-    read_s: float
-    arrived_s: float
-    take: int  # a seek begins a new take; what is still on its way from the one before is thrown away
-    rectify_s: float = 0.0
-    again: bool = False  # it was matched before, with other settings
 
 
 class DepthStream:
@@ -111,32 +98,25 @@ class DepthStream:
         every: int = 1,
         video: bool = True,
         paced: bool = False,
-        at_end: Literal["stop", "loop", "wait"] = "stop",
+        at_end: AtEnd = "stop",
         report: Callable[[str], None] | None = None,
     ):
-        if every < 1:
-            raise ValueError(f"every is {every}; expected 1 or more")
         self.source, self.camera = source, camera
-        self.start_s, self.start_index, self.stop_s, self.every = start_s, start_index, stop_s, every
-        self.paced, self.at_end = paced, at_end
         self._matcher = StereoMatcher() if matcher is None else matcher
         self._video = video
         self._report = report or logging.getLogger(__name__).warning
         self._meter = Meter()
-        self._control = threading.Condition()
-        self._stopping = False
-        self._paused = False
-        self._steps = 0  # frames to let through although paused
-        self._shape: tuple[int, ...] | None = None  # of the images; one of another size is of no use
-        self._seek: tuple[float, int | None] | None = (start_s, start_index) if start_s > 0 else None
-        self._take = 0
-        self._is_new_take = True
-        self._last: _Work | None = None
         capacity = 1 if source.is_live else QUEUED_FRAMES
-        self._to_rectify: Lane[_Work] = Lane(capacity, source.is_live)
-        self._to_match: Lane[_Work] = Lane(capacity, source.is_live)
+        self._to_rectify: Lane[Arrival] = Lane(capacity, source.is_live)
+        self._to_match: Lane[Arrival] = Lane(capacity, source.is_live)
         self._to_deliver: Lane[tuple[int, DepthFrame]] = Lane(capacity, source.is_live)
         self._lanes: tuple[Lane[Any], ...] = (self._to_rectify, self._to_match, self._to_deliver)
+        self.reader = Reader(
+            source, self._meter, self._report, self._throw_away,
+            start_s=start_s, start_index=start_index, stop_s=stop_s, every=every, paced=paced, at_end=at_end,
+        )  # fmt: skip
+        self._last: Arrival | None = None
+        self._shape: tuple[int, ...] | None = None  # of the images; one of another size is of no use
         self._threads: list[threading.Thread] = []
 
     # ------------------------------------------------------------ for the one who listens
@@ -146,7 +126,7 @@ class DepthStream:
         try:
             while True:
                 take, frame = self._to_deliver.get()
-                if take == self._take:
+                if take == self.reader.take:
                     self._meter.delivered(time.perf_counter() - frame.arrived_s, frame.is_suspect)
                     yield frame
         except Ended:
@@ -162,9 +142,7 @@ class DepthStream:
 
     def close(self) -> None:
         """Stop all threads and close the source."""
-        with self._control:
-            self._stopping = True
-            self._control.notify_all()
+        self.reader.stop()
         for lane in self._lanes:
             lane.end()
         for thread in self._threads:
@@ -192,25 +170,19 @@ class DepthStream:
 
     @property
     def is_paused(self) -> bool:
-        return self._paused
+        return self.reader.is_paused
 
     def pause(self) -> None:
         """Hold after the frames that are on their way."""
-        with self._control:
-            self._paused, self._steps = True, 0
+        self.reader.pause()
 
     def play(self) -> None:
         """Go on after :meth:`pause`."""
-        with self._control:
-            self._paused = False
-            self._control.notify_all()
+        self.reader.play()
 
     def step(self) -> None:
         """Let one frame through, and hold."""
-        with self._control:
-            self._paused = True
-            self._steps += 1
-            self._control.notify_all()
+        self.reader.step()
 
     def seek(self, time_s: float) -> None:
         """Go on with the frame at ``time_s``, which is also shown if the stream is paused.
@@ -220,20 +192,14 @@ class DepthStream:
         ValueError
             The source is live.
         """
-        if self.source.is_live:
-            raise ValueError(f"{self.source.name} is live: there is nothing to go back to")
-        with self._control:
-            self._seek = (time_s, None)
-            self._steps = 1 if self._paused else 0
-            self._control.notify_all()
+        self.reader.seek(time_s)
 
     def use(self, matcher: StereoMatcher) -> None:
         """Match with another matcher from the next frame on; a paused stream does its last frame again."""
-        with self._control:
-            self._matcher = matcher
-            again = self._last if self._paused else None
-        if again is not None:
-            self._to_match.put(replace(again, again=True, arrived_s=time.perf_counter()))
+        self._matcher = matcher
+        last = self._last
+        if last is not None and self.is_paused:
+            self._to_match.put(replace(last, again=True, arrived_s=time.perf_counter()))
 
     # ------------------------------------------------------------ the steps, one thread each
 
@@ -263,36 +229,14 @@ class DepthStream:
             error = caught
         output.end(error)
 
-    def _read(self, output: Lane[_Work]) -> None:
-        pace = Pace()
-        count = 0
+    def _read(self, output: Lane[Arrival]) -> None:
         try:
-            while self._wait_for_turn(pace):
-                begin = time.perf_counter()
-                frame = self._next_frame()
-                arrived = time.perf_counter()
-                if frame is None or (self.stop_s is not None and frame.time_s >= self.stop_s):
-                    if not self._goes_on_after_end(count):
-                        return
-                    pace.reset()
-                    continue
-                count = 1 if self._is_new_take else count + 1
-                self._is_new_take = False
-                if (count - 1) % self.every:
-                    continue
-                with self._control:
-                    self._steps = max(0, self._steps - 1)
-                read_s = arrived - begin
-                self._meter.time("read", read_s)
-                if self.paced and not self.source.is_live and not self._paused:
-                    self._sleep(pace.wait_s(frame.time_s))
-                    arrived = time.perf_counter()
-                if not output.put(_Work(frame, read_s, arrived, self._take)):
-                    return
+            while (work := self.reader.read()) is not None and output.put(work):
+                pass
         finally:
             self.source.close()
 
-    def _rectify(self, output: Lane[_Work]) -> None:
+    def _rectify(self, output: Lane[Arrival]) -> None:
         assert isinstance(self.camera, Rectifier)
         is_first = True
         while True:
@@ -311,7 +255,7 @@ class DepthStream:
 
     def _match(self, output: Lane[tuple[int, DepthFrame]]) -> None:
         previous: StereoResult | None = None
-        last_matcher, last_take = self._matcher, self._take
+        last_matcher, last_take = self._matcher, self.reader.take
         is_first = True
         while True:
             work = self._to_match.get()
@@ -336,56 +280,9 @@ class DepthStream:
             if not output.put((work.take, done)):
                 return
 
-    # ------------------------------------------------------------ what reading has to care about
-
-    def _next_frame(self) -> StereoFrame | None:
-        """The next frame that can be had; a source that is lost is tried again, less and less often."""
-        wait_s = FIRST_RETRY_S
-        while not self._stopping:
-            try:
-                return self.source.read()
-            except BadFrame as error:
-                self._meter.damaged(error.count)
-                self._report(f"{self.source.name}: {error}; skipped")
-            except SourceLost as error:
-                self._meter.retried()
-                self._report(f"{error}; trying again in {wait_s:g} s")
-                self.source.close()
-                self._sleep(wait_s)
-                wait_s = min(2 * wait_s, LONGEST_RETRY_S)
-        return None
-
-    def _wait_for_turn(self, pace: Pace) -> bool:
-        """Wait while paused, and go where a seek wants; False if it is over."""
-        with self._control:
-            while self._paused and not self._steps and self._seek is None and not self._stopping:
-                self._control.wait()
-                pace.reset()
-            wanted, self._seek = self._seek, None
-        if wanted is not None:
-            self._take += 1
-            self._is_new_take = True
-            for lane in self._lanes:
-                lane.clear()
-            pace.reset()
-            self.source.seek(*wanted)
-        return not self._stopping
-
-    def _goes_on_after_end(self, count: int) -> bool:
-        """The end was reached: begin again, or wait for a seek, or do neither."""
-        if self.at_end == "loop" and count:
-            self.source.seek(self.start_s, self.start_index)
-        elif self.at_end == "wait":
-            with self._control:
-                self._paused, self._steps = True, 0
-        else:
-            return False
-        return True
-
-    def _sleep(self, seconds: float) -> None:
-        """Wait, but not when it is time to stop or to go elsewhere."""
-        with self._control:
-            self._control.wait_for(lambda: self._stopping or self._seek is not None, max(0.0, seconds))
+    def _throw_away(self) -> None:
+        for lane in self._lanes:
+            lane.clear()
 
     def _check_size(self, left: Array) -> None:
         shape = left.shape[:2]
@@ -394,7 +291,7 @@ class DepthStream:
             raise ValueError(f"it is {sizes[0]} but the frames before it are {sizes[1]}")
         self._shape = shape
 
-    def _lost(self, work: _Work, error: Exception, is_first: bool) -> None:
+    def _lost(self, work: Arrival, error: Exception, is_first: bool) -> None:
         """A frame that cannot be used: one among good ones is skipped, but if the first cannot, none can."""
         if is_first:
             raise error

@@ -31,12 +31,14 @@ class Playback:
             if self._duration_s > 0:
                 self._place = gui.add_slider(
                     "Time, s", min=0.0, max=round(self._duration_s, 3), step=round(1 / (source.fps or 25), 4),
-                    initial_value=min(max(stream.start_s, 0.0), round(self._duration_s, 3)),
+                    initial_value=min(max(stream.reader.start_s, 0.0), round(self._duration_s, 3)),
                 )  # fmt: skip
                 self._place.on_update(self._seek)
-            self._paced = gui.add_checkbox("Own speed", stream.paced, hint="Off: as fast as the depth is computed.")
+            self._paced = gui.add_checkbox(
+                "Own speed", stream.reader.paced, hint="Off: as fast as the depth is computed."
+            )
             self._paced.on_update(self._set_pace)
-            self._loop = gui.add_checkbox("Loop", stream.at_end == "loop", hint="Off: hold at the end.")
+            self._loop = gui.add_checkbox("Loop", stream.reader.at_end == "loop", hint="Off: hold at the end.")
             self._loop.on_update(self._set_loop)
 
     def show(self, frame: DepthFrame) -> None:
@@ -53,10 +55,10 @@ class Playback:
         elif button == "Step":
             self._stream.step()
         elif button == "Restart":
-            self._stream.seek(self._stream.start_s)
+            self._stream.seek(self._stream.reader.start_s)
         else:
             if self._is_at_end and self._stream.is_paused:
-                self._stream.seek(self._stream.start_s)
+                self._stream.seek(self._stream.reader.start_s)
             self._stream.play()
 
     def _seek(self, event: Any) -> None:
@@ -65,7 +67,7 @@ class Playback:
             self._stream.seek(float(self._place.value))
 
     def _set_pace(self, event: Any) -> None:
-        self._stream.paced = self._paced.value
+        self._stream.reader.paced = self._paced.value
 
     def _set_loop(self, event: Any) -> None:
-        self._stream.at_end = "loop" if self._loop.value else "wait"
+        self._stream.reader.at_end = "loop" if self._loop.value else "wait"
