@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bdis.sources import BadFrame, Source
+
 HEIGHT, WIDTH = 48, 64
 RIGHT_OFFSET = 3  # grey levels between the views of a frame
 
@@ -83,3 +85,18 @@ def damage(path: Path, position: int, size: int) -> None:
     content = bytearray(path.read_bytes())
     content[position : position + size] = bytes(size)
     path.write_bytes(content)
+
+
+def read_all(source: Source) -> tuple[list, list[str]]:
+    """All frames that can be had, and what was said about the others."""
+    frames, complaints = [], []
+    with source:
+        while True:
+            try:
+                frame = source.read()
+            except BadFrame as error:
+                complaints.append(str(error))
+                continue
+            if frame is None:
+                return frames, complaints
+            frames.append(frame)

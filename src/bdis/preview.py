@@ -4,6 +4,7 @@ import io
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .atomic import Place, write_whole
 from .optional import require
@@ -111,6 +112,34 @@ def _panels(
         error = np.abs(depth - true_depth_mm)
         panels.append(("depth error", error, {"cmap": "magma", "vmin": 0, **_top(error)}, "mm"))
     return panels
+
+
+def color_table(colormap: str, unknown: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """uint8 (256, 3): what the steps of :func:`color_steps` are drawn in.
+
+    Examples
+    --------
+    >>> color_table("turbo", (60, 60, 60))[0].tolist()
+    [60, 60, 60]
+    """
+    colors = require("matplotlib", "a picture").colormaps[colormap](np.linspace(0, 1, 255))[:, :3]
+    return np.vstack([np.asarray(unknown), np.rint(255 * colors)]).astype(np.uint8)
+
+
+def color_steps(values: Array, span: tuple[float, float]) -> NDArray[np.uint8]:
+    """Where values lie in a range: 1 to 255 from its start to its end, and beyond; 0 = unknown.
+
+    Examples
+    --------
+    >>> color_steps(np.float32([0, 50, 100, 500, np.nan]), (0, 100)).tolist()
+    [1, 128, 255, 255, 0]
+    """
+    low, high = span
+    steps = np.asarray((values - np.float32(low)) * np.float32(254 / (high - low)))
+    steps += np.float32(1.5)
+    np.clip(steps, 1, 255, out=steps)
+    np.fmax(steps, 0, out=steps)  # NaN becomes 0
+    return steps.astype(np.uint8)
 
 
 def round_range(values: Array) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..optional import require
-from ..preview import COLOURS, round_range
+from ..preview import COLOURS, color_steps, color_table, round_range
 from ..rig import as_rgb_bytes
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -54,7 +54,7 @@ class SideBySide:
         self.size = (2 * self._panel[0] + BAR_WIDTH, tall)
         self._picture = np.full((tall, self.size[0], 3), BACKGROUND, np.uint8)
         self.near_far: tuple[float, float] | None = None
-        self._table = self._color_table()
+        self._table = color_table(COLOURS[quantity], UNKNOWN)[:, None]  # as OpenCV wants it
         if near_far is not None:
             self._use(near_far)
         else:
@@ -73,26 +73,10 @@ class SideBySide:
             self._use(round_range(values))
         width = self._panel[0]
         self._picture[self._rows, :width] = self._fitted(as_rgb_bytes(left), cv2.INTER_AREA)
-        steps = self._steps(self._fitted(values, cv2.INTER_NEAREST))
+        shown = self._fitted(values, cv2.INTER_NEAREST)
+        steps = np.zeros(shown.shape, np.uint8) if self.near_far is None else color_steps(shown, self.near_far)
         self._picture[self._rows, width : 2 * width] = cv2.applyColorMap(steps, self._table)
         return self._picture
-
-    def _steps(self, values: Array) -> NDArray[np.uint8]:
-        """1 to 255 from near to far, 0 = unknown."""
-        if self.near_far is None:
-            return np.zeros(values.shape, np.uint8)
-        near, far = self.near_far
-        steps = (values - np.float32(near)) * np.float32(254 / (far - near))
-        steps += np.float32(1.5)
-        np.clip(steps, 1, 255, out=steps)
-        np.fmax(steps, 0, out=steps)  # NaN becomes 0
-        return steps.astype(np.uint8)
-
-    def _color_table(self) -> NDArray[np.uint8]:
-        colours = require("matplotlib", "a preview").colormaps[COLOURS[self._quantity]](np.linspace(0, 1, 255))
-        table = np.empty((256, 1, 3), np.uint8)
-        table[0], table[1:, 0] = UNKNOWN, np.rint(255 * colours[:, :3])
-        return table
 
     def _fitted(self, image: Array, method: int) -> Array:
         if not self._is_scaled:

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..atomic import Place, named
 from ..optional import require
+from ..sources.track import USUAL_FPS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 PURPOSE = "reading and writing videos"
-USUAL_FPS = 25.0  # of a source that does not say
 
 
 @dataclass(frozen=True)

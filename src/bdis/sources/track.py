@@ -12,7 +12,7 @@ from typing import Any
 from ..optional import require
 from .source import Array, BadFrame, SourceLost
 
-USUAL_FPS = 25.0
+USUAL_FPS = 25.0  # of a video that does not say
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
 MOST_ERRORS = 100  # places where no packet can be found, with no frame between them: the rest is lost
 SHORTEST_GAP = 3  # frames in a row that are missed; a recorder may leave out one now and then

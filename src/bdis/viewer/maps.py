@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..optional import require
-from ..preview import COLOURS, round_range
+from ..preview import COLOURS, color_steps, color_table, round_range
 from ..result import StereoResult
 from ..rig import Rig
 from ..stream import DepthFrame
@@ -141,9 +140,8 @@ def unit_of(name: str, rig: Rig | None) -> str:
 
 @cache
 def palette(name: str) -> NDArray[np.uint8]:
-    """uint8 (257, 3): the 256 colours of a map, and that of the unknown."""
-    colors = require("matplotlib", "the viewer").colormaps[_COLORMAPS[name]](np.arange(256))[:, :3]
-    return np.vstack([np.rint(255 * colors), UNKNOWN]).astype(np.uint8)
+    """uint8 (256, 3): the colours of a map, that of the unknown first."""
+    return color_table(_COLORMAPS[name], UNKNOWN)
 
 
 def colored(name: str, values: Array, span: Range) -> NDArray[np.uint8]:
@@ -154,8 +152,4 @@ def colored(name: str, values: Array, span: Range) -> NDArray[np.uint8]:
     >>> colored("depth", np.float32([np.nan]), (0, 1)).tolist() == [list(UNKNOWN)]
     True
     """
-    low, high = span
-    steps = np.asarray((values - np.float32(low)) * np.float32(256 / (high - low)))
-    np.clip(steps, 0, 255, out=steps)
-    np.nan_to_num(steps, copy=False, nan=256)
-    return palette(name).take(steps.astype(np.intp), 0)
+    return np.take(palette(name), color_steps(values, span), axis=0)

@@ -55,7 +55,7 @@ class Pictures:
 def color_bar(title: str, name: str, unit: str, span: Range, has_unknown: bool = True) -> str:
     """HTML of the colours of a map, with numbers below."""
     colors = palette(name)
-    stops = ",".join("rgb({},{},{})".format(*colors[place]) for place in np.linspace(0, 255, 24).astype(int))
+    stops = ",".join("rgb({},{},{})".format(*colors[place]) for place in np.linspace(1, 255, 24).astype(int))
     numbers = "".join(f"<span>{value:.3g}</span>" for value in np.linspace(*span, 5))
     grey = "rgb({},{},{})".format(*UNKNOWN)
     unknown = (
