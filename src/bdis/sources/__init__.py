@@ -85,13 +85,14 @@ def open_source(
     if right is not None and (layout is not None or squeezed):
         raise ValueError("layout and squeezed are for pictures that hold both views, but the right view is given too")
     rate: dict[str, Any] = {} if fps is None else {"fps": fps}
-    text, other = os.fspath(where) if not isinstance(where, int) else str(where), right
-    if text.startswith(RENDER):
-        if other is not None:
-            raise ValueError(f"{text} has both views; there is no right one to give")
-        scene, options = parse_scene(text.removeprefix(RENDER))
+    places = [
+        str(place) if isinstance(place, int) else os.fspath(place) for place in (where, right) if place is not None
+    ]
+    if places[0].startswith(RENDER):
+        if right is not None:
+            raise ValueError(f"{places[0]} has both views; there is no right one to give")
+        scene, options = parse_scene(places[0].removeprefix(RENDER))
         return RenderedSource(scene, **{**rate, **options})
-    places = [text] if other is None else [text, str(other) if isinstance(other, int) else os.fspath(other)]
     kinds = {_kind(place) for place in places}
     if len(kinds) > 1:
         raise ValueError(f"{places[0]} and {places[1]} are not of one kind: a {' and a '.join(sorted(kinds))}")
