@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 
 import bdis
-from bdis.evaluation import compare
-from bdis.evaluation import score as score_of
-from bdis.synthetic import RenderedPair, render
+from bdis.evaluation.metrics import compare
+from bdis.evaluation.metrics import score as score_of
+from bdis.synthetic.renderer import RenderedPair, render
 
 from .data import Frame, mean_score, score
 from .measure import _grey, _timed, sgbm

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bdis.datasets import Frame, open_dataset
-from bdis.evaluation import Score, compare, mean_score
-from bdis.evaluation import score as score_of
-from bdis.result import StereoResult
-from bdis.rig import Rig
+from bdis.cameras.rig import Rig
+from bdis.evaluation.datasets import Frame, open_dataset
+from bdis.evaluation.metrics import Score, compare, mean_score
+from bdis.evaluation.metrics import score as score_of
+from bdis.matching.result import StereoResult
 
 __all__ = ["AUTHORS_SET", "Frame", "authors_frames", "frame_sets", "mean_score", "rendered_frames", "score"]
 AUTHORS_SET = Path(
@@ -25,7 +25,7 @@ def authors_frames(set_name: str) -> list[Frame]:
 
 def rendered_frames(count: int = 4, height: int = 480, width: int = 640) -> list[Frame]:
     """Tissue as the project renders it, with different shapes, textures and noise."""
-    from bdis.synthetic import render
+    from bdis.synthetic.renderer import render
 
     frames = []
     for seed in range(count):
@@ -62,7 +62,7 @@ REPORTED = (
 
 def reported_frames() -> list[Frame]:
     """Rendered scenes of all kinds, disparities, light and sensors, 640x480."""
-    from bdis.synthetic import render
+    from bdis.synthetic.renderer import render
 
     frames = []
     for scene, options in REPORTED:

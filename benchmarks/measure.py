@@ -15,8 +15,8 @@ import cv2
 import numpy as np
 
 import bdis
-from bdis.baselines import METHODS
-from bdis.machine import machine
+from bdis.common.machine import machine
+from bdis.evaluation.baselines import METHODS
 
 from .data import Frame, mean_score, score
 
@@ -219,7 +219,7 @@ def _start(preset: str) -> dict:
 
 def sizes(rounds: int) -> dict:
     """Cost per pixel over the image size, the sizes taking turns frame by frame; and two threads against one."""
-    from bdis.synthetic import render
+    from bdis.synthetic.renderer import render
 
     pair = render("tissue", 480, 640, seed=0)
     shapes = ((640, 480), (1280, 960), (1920, 1080), (3840, 2160))

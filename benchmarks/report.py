@@ -195,7 +195,7 @@ neighbouring measurements.
 ## Accuracy and coverage
 
 Per-frame values averaged as the paper does; exact reference depth; sets 30 and 31 are the authors' virtual colon
-(diffuse light; headlight with a dark rim), "rendered" are 18 scenes of `bdis.synthetic`.
+(diffuse light; headlight with a dark rim), "rendered" are 18 scenes of `bdis.synthetic.renderer`.
 
 {_scores(results["accuracy"])}
 

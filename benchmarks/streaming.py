@@ -12,9 +12,9 @@ import cv2
 import numpy as np
 
 import bdis
-from bdis.recording import Plan, Recording
-from bdis.sources import RenderedSource
-from bdis.stream import DepthStream
+from bdis.video.recording import Plan, Recording
+from bdis.video.sources import RenderedSource
+from bdis.video.stream.depth_stream import DepthStream
 
 SIZES = ((640, 480), (1280, 1024))  # of one view
 DISTINCT = 12  # frames that are rendered; the video goes to and fro over them

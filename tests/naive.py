@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bdis import certainty
-
-from . import naive_surface
+from bdis.matching import certainty
+from tests import naive_surface
 
 # --- Pyramid --------------------------------------------------------------------------------------------------------
 

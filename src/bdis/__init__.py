@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .cloud import Cloud, read_ply, write_ply
-    from .config import PRESETS, Settings
-    from .files import (
+    from .cameras.checks import RectificationCheck, check_rectification
+    from .cameras.cloud import Cloud, read_ply, write_ply
+    from .cameras.rectifier import Rectifier, StereoCalibration
+    from .cameras.rig import Rig
+    from .files.maps import (
         read_depth,
         read_disparity,
         read_image,
@@ -15,31 +17,29 @@ if TYPE_CHECKING:
         write_image,
         write_result,
     )
-    from .matcher import StereoMatcher
-    from .preview import write_preview
-    from .rectification_check import RectificationCheck, check_rectification
-    from .rectify import Rectifier, StereoCalibration
-    from .result import StereoResult
-    from .rig import Rig
-    from .sources import open_source
-    from .stream import DepthStream
+    from .files.preview import write_preview
+    from .matching.matcher import StereoMatcher
+    from .matching.result import StereoResult
+    from .matching.settings import PRESETS, Settings
+    from .video.sources import open_source
+    from .video.stream.depth_stream import DepthStream
 
 __version__ = "0.1.0"
 _MODULES = {
-    "cloud": ["Cloud", "read_ply", "write_ply"],
-    "config": ["PRESETS", "Settings"],
-    "files": [
+    "cameras.cloud": ["Cloud", "read_ply", "write_ply"],
+    "matching.settings": ["PRESETS", "Settings"],
+    "files.maps": [
         "read_depth", "read_disparity", "read_image", "read_result",
         "write_depth", "write_disparity", "write_image", "write_result",
     ],
-    "matcher": ["StereoMatcher"],
-    "preview": ["write_preview"],
-    "rectification_check": ["RectificationCheck", "check_rectification"],
-    "rectify": ["Rectifier", "StereoCalibration"],
-    "result": ["StereoResult"],
-    "rig": ["Rig"],
-    "sources": ["open_source"],
-    "stream": ["DepthStream"],
+    "matching.matcher": ["StereoMatcher"],
+    "files.preview": ["write_preview"],
+    "cameras.checks": ["RectificationCheck", "check_rectification"],
+    "cameras.rectifier": ["Rectifier", "StereoCalibration"],
+    "matching.result": ["StereoResult"],
+    "cameras.rig": ["Rig"],
+    "video.sources": ["open_source"],
+    "video.stream.depth_stream": ["DepthStream"],
 }  # fmt: skip
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [

@@ -292,7 +292,7 @@ def presets(
     bdis presets
     bdis presets paper
     """
-    from .settings import run_presets
+    from .presets import run_presets
 
     run_presets(name)
 

@@ -34,7 +34,7 @@ class Request:
 
 def run_list() -> None:
     """The methods there are, and what those that cannot run here need."""
-    from ..baselines import METHODS
+    from ..evaluation.baselines import METHODS
 
     rows = [
         (name, method.summary, "" if method.needs is None else f"needs: {method.needs}")
@@ -46,10 +46,10 @@ def run_list() -> None:
 
 def run_bench(request: Request) -> None:
     """Run, write tables and report, and print what matters."""
-    from ..bench.beside import frame_tables
-    from ..bench.html import write_report
-    from ..bench.runner import Plan, default_jobs, run
-    from ..bench.summary import summarise, write_tables
+    from ..evaluation.report.comparison import frame_tables
+    from ..evaluation.report.html import write_report
+    from ..evaluation.runner import Plan, default_jobs, run
+    from ..evaluation.summary import summarise, write_tables
 
     if bool(request.datasets) == (request.paper is not None):
         raise UsageError("give data sets (folders, or render:SCENE), or --paper PATH")
@@ -80,9 +80,9 @@ def run_bench(request: Request) -> None:
 
 def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], list[Any], list[str]]:
     """The paper's comparison and its ablation; outcome, rows, tables and notes."""
-    from ..bench.paper import paper_plans, paper_tables
-    from ..bench.runner import run
-    from ..bench.summary import summarise
+    from ..evaluation.paper.tables import paper_plans, paper_tables
+    from ..evaluation.runner import run
+    from ..evaluation.summary import summarise
 
     extra = chosen_methods(request.methods) if request.methods else []
     plan, ablation, notes = paper_plans(path, extra, most=request.frames, rounds=request.rounds, jobs=jobs)
@@ -95,7 +95,7 @@ def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], lis
 
 def chosen_methods(names: Sequence[str]) -> list[Any]:
     """The methods asked for; by default all that can run here."""
-    from ..baselines import METHODS, method
+    from ..evaluation.baselines import METHODS, method
 
     wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
     if not wanted:
@@ -111,8 +111,8 @@ def chosen_methods(names: Sequence[str]) -> list[Any]:
 
 
 def _sources(request: Request) -> list[Any]:
-    from ..bench.runner import Source
-    from ..datasets import KINDS, known_options, open_dataset
+    from ..evaluation.datasets import KINDS, known_options, open_dataset
+    from ..evaluation.runner import Source
 
     options = dict(_option(text) for text in request.options)
     sources, used = [], set()
@@ -145,8 +145,8 @@ def _option(text: str) -> tuple[str, Any]:
 
 
 def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
-    from ..bench.columns import columns
-    from ..bench.summary import counted
+    from ..evaluation.report.columns import columns
+    from ..evaluation.summary import counted
 
     for table in tables:
         terminal.say(f"\n{table.title}")

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..calibration import Unit, read_calibration
-from ..rectify import StereoCalibration
-from ..rig import Rig
+from ..cameras.formats import Unit, read_calibration
+from ..cameras.rectifier import StereoCalibration
+from ..cameras.rig import Rig
 from . import terminal
 from .terminal import UsageError
 

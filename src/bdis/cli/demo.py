@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..atomic import all_or_nothing
-from ..files import write_image
-from ..result import StereoResult
-from ..rig import Rig
+from ..cameras.rig import Rig
+from ..common.atomic import all_or_nothing
+from ..files.maps import write_image
+from ..matching.result import StereoResult
 from . import terminal
 from .outputs import describe, write_figures, write_outputs
-from .settings import parse_settings, with_uncertainty
+from .presets import parse_settings, with_uncertainty
 
 HEIGHT, WIDTH = 480, 640
 SEED = 7
@@ -24,8 +24,8 @@ def run_demo(out: Path, preset: str) -> None:
     """Render, match, compare with the truth, write, and print a short table."""
     settings = parse_settings(preset, [])
     with all_or_nothing(out) as stage:
-        from ..matcher import StereoMatcher
-        from ..synthetic import render
+        from ..matching.matcher import StereoMatcher
+        from ..synthetic.renderer import render
 
         with terminal.working(f"rendering a {WIDTH}x{HEIGHT} pair of wet tissue"):
             pair = render("tissue", HEIGHT, WIDTH, seed=SEED)
@@ -83,7 +83,7 @@ def run_demo(out: Path, preset: str) -> None:
 
 def view_demo(out: Path, preset: str, host: str, port: int, browser: bool) -> None:
     """Watch the scene of the demo while the cameras move."""
-    from ..sources import RenderedSource
+    from ..video.sources import RenderedSource
     from .view import Page, show
 
     page = Page(host, port, browser, out, preset)

@@ -31,10 +31,10 @@ MAX_ERROR_PX = 0.25  # median, of the self-test's scene; it is about 0.1 when al
 
 def cached_kernels() -> tuple[Path | None, list[Path], int]:
     """The folder of compiled kernels, its files, and how many kernels there are."""
-    from .. import kernels
-    from ..kernels import cache
+    from ..matching import kernels
+    from ..vector import cache
 
-    folder = cache.cache_folder()
+    folder = cache.cache_folder(Path(kernels.__file__).parent)
     files = sorted(folder.glob("*.kernel")) if folder is not None else []
     return folder, files, len(kernels.__all__)
 
@@ -84,8 +84,8 @@ def run_warmup() -> None:
 
     begin = time.perf_counter()
     with terminal.working("loading the compiler"):
-        from .. import kernels
-        from ..kernels.cache import Kernel
+        from ..matching import kernels
+        from ..vector.cache import Kernel
     names = [name for name in kernels.__all__ if isinstance(getattr(kernels, name), Kernel)]
     if not sys.stderr.isatty():
         terminal.note(f"compiling or loading {len(names)} kernels ...")
@@ -132,8 +132,8 @@ def _processor() -> tuple[str, list[str]]:
 
 def _self_test() -> tuple[float, float, float]:
     """Median error in px, coverage and ms per frame on a rendered scene."""
-    from ..matcher import StereoMatcher
-    from ..synthetic import render
+    from ..matching.matcher import StereoMatcher
+    from ..synthetic.renderer import render
 
     pair = render("tissue", 240, 320, seed=1)
     matcher = StereoMatcher()

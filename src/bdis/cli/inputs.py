@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..calibration import CalibrationFile, Unit, is_plausible_baseline, read_calibration
-from ..files import read_image
-from ..images import check_pair
-from ..rectify import Rectifier, StereoCalibration
-from ..rig import Rig
-from ..sources.views import LAYOUTS, Splitter
+from ..cameras.formats import CalibrationFile, Unit, is_plausible_baseline, read_calibration
+from ..cameras.rectifier import Rectifier, StereoCalibration
+from ..cameras.rig import Rig
+from ..files.maps import read_image
+from ..matching.images import check_pair
+from ..video.sources.views import LAYOUTS, Splitter
 from .terminal import UsageError
 
 Array = np.ndarray[Any, np.dtype[Any]]

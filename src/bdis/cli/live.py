@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from ..rectify import Rectifier
-from ..rig import Rig
-from ..sources import LAYOUTS, BadFrame, Source, StereoFrame, open_source
+from ..cameras.rectifier import Rectifier
+from ..cameras.rig import Rig
+from ..video.sources import LAYOUTS, BadFrame, Source, StereoFrame, open_source
 from . import terminal
 from .inputs import Camera
 from .terminal import UsageError

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..atomic import all_or_nothing
-from ..config import Settings
-from ..rectification_check import check_rectification
-from ..result import StereoResult
+from ..cameras.checks import check_rectification
+from ..common.atomic import all_or_nothing
+from ..matching.result import StereoResult
+from ..matching.settings import Settings
 from . import terminal
 from .inputs import Camera, Pair, rectified
 from .outputs import describe, parse_formats, percentiles_in_words, write_figures, write_outputs
-from .settings import parse_settings, with_uncertainty
+from .presets import parse_settings, with_uncertainty
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TIMED_FRAMES = 5  # after the first, which loads the kernels
@@ -64,7 +64,7 @@ def run_match(
 
 def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, Any]) -> tuple[StereoResult, float]:
     """The result, and the milliseconds of a match once everything is loaded."""
-    from ..matcher import StereoMatcher
+    from ..matching.matcher import StereoMatcher
 
     matcher = StereoMatcher(**asdict(settings))
     with terminal.working("matching", if_slow=terminal.COMPILING):

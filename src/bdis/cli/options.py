@@ -8,7 +8,7 @@ import typer
 
 def presets() -> list[str]:
     """Names of the presets, for completion."""
-    from ..config import PRESETS
+    from ..matching.settings import PRESETS
 
     return list(PRESETS)
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..atomic import write_whole
-from ..cloud import write_ply
-from ..config import Settings
-from ..files import write_depth, write_disparity, write_result
-from ..plain import json_text
-from ..preview import write_preview
-from ..result import StereoResult
-from ..rig import Rig
+from ..cameras.cloud import write_ply
+from ..cameras.rig import Rig
+from ..common.atomic import write_whole
+from ..common.json_text import json_text
+from ..files.maps import write_depth, write_disparity, write_result
+from ..files.preview import write_preview
+from ..matching.result import StereoResult
+from ..matching.settings import Settings
 from .terminal import UsageError
 
 Array = np.ndarray[Any, np.dtype[Any]]

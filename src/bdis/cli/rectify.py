@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from ..atomic import all_or_nothing
-from ..files import write_image
-from ..rectification_check import check_rectification
+from ..cameras.checks import check_rectification
+from ..common.atomic import all_or_nothing
+from ..files.maps import write_image
 from . import terminal
 from .inputs import Camera, Pair
 from .terminal import UsageError

@@ -10,8 +10,8 @@ from .terminal import UsageError
 
 def run_render(scene: str, out: Path, frames: int, size: str, seed: int, assignments: list[str]) -> None:
     """Render a sequence, write it, and say what is in it."""
-    from ..datasets import open_dataset, write_rendered
-    from ..synthetic import SCENES, RenderOptions
+    from ..evaluation.datasets import open_dataset, write_rendered
+    from ..synthetic.renderer import SCENES, RenderOptions
 
     if scene not in SCENES:
         raise UsageError(f"unknown scene {scene!r}; there are {', '.join(SCENES)}")

@@ -11,19 +11,28 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..config import Settings
-from ..matcher import StereoMatcher
-from ..recording import MOST_STEPS, NEED_DEPTH, OUTPUTS, Plan, Recording, check_new, is_complete, read_manifest
-from ..rectification_check import check_rectification
-from ..rectify import Rectifier
-from ..rig import Rig
-from ..sources import Source, StereoFrame
-from ..stream import DepthFrame, DepthStream
+from ..cameras.checks import check_rectification
+from ..cameras.rectifier import Rectifier
+from ..cameras.rig import Rig
+from ..matching.matcher import StereoMatcher
+from ..matching.settings import Settings
+from ..video.recording import (
+    MOST_STEPS,
+    NEED_DEPTH,
+    OUTPUTS,
+    Plan,
+    Recording,
+    check_new,
+    is_complete,
+    read_manifest,
+)
+from ..video.sources import Source, StereoFrame
+from ..video.stream.depth_stream import DepthFrame, DepthStream
 from . import terminal
 from .frame_progress import frame_progress
 from .inputs import Camera
 from .live import Reports, SourceOptions, frame_at, open_with_camera, parse_time
-from .settings import parse_settings, with_uncertainty
+from .presets import parse_settings, with_uncertainty
 from .stopping import GentleStop
 from .terminal import UsageError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from ..plain import json_text
+from ..common.json_text import json_text
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
 

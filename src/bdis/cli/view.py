@@ -6,15 +6,15 @@ import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..config import Settings
-from ..rectify import Rectifier
-from ..rig import Rig
-from ..sources import Source
+from ..cameras.rectifier import Rectifier
+from ..cameras.rig import Rig
+from ..matching.settings import Settings
+from ..video.sources import Source
 from ..viewer import Viewer
 from . import terminal
 from .inputs import Camera
 from .live import Reports, SourceOptions, frame_at, open_with_camera, parse_time
-from .settings import parse_settings, with_uncertainty
+from .presets import parse_settings, with_uncertainty
 from .terminal import UsageError
 
 
@@ -66,8 +66,8 @@ def run_view(request: Request) -> None:
 
 def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, page: Page, start_s: float = 0.0) -> None:
     """A source in the browser, until Ctrl-C."""
-    from ..matcher import StereoMatcher
-    from ..stream import DepthStream
+    from ..matching.matcher import StereoMatcher
+    from ..video.stream.depth_stream import DepthStream
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,

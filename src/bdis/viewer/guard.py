@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..optional import require
+from ..common.optional import require
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..rig import Rig
+from ..cameras.rig import Rig
 from .maps import Look, Maps, unit_of
 from .panels import Pictures
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..preview import COLOURS, color_steps, color_table, round_range
-from ..result import StereoResult
-from ..rig import Rig
-from ..stream import DepthFrame
+from ..cameras.rig import Rig
+from ..files.preview import COLOURS, color_steps, color_table, round_range
+from ..matching.result import StereoResult
+from ..video.stream.depth_stream import DepthFrame
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Range = tuple[float, float]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..meter import Figures
-from ..rig import Rig, as_rgb_bytes
+from ..cameras.rig import Rig, as_rgb_bytes
+from ..video.stream.statistics import Figures
 from .maps import UNKNOWN, Array, Look, Maps, Range, colored, palette, unit_of
 
 WIDEST_PICTURE = 640  # px; larger pictures are thinned out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..stream import DepthFrame, DepthStream
+from ..video.stream.depth_stream import DepthFrame, DepthStream
 
 HOLD_S = 1.0  # after someone moved the slider it is left alone for so long
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..cloud import write_ply
-from ..files import write_image
-from ..preview import write_preview
+from ..cameras.cloud import write_ply
+from ..files.maps import write_image
+from ..files.preview import write_preview
 from .maps import Maps
 
 PATIENCE_S = 20.0  # for a browser to draw its view once more

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rig import Rig, as_rgb_bytes
+from ..cameras.rig import Rig, as_rgb_bytes
 from .maps import UNKNOWN, Look, Maps, colored
 
 Vector = NDArray[np.float64]

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..atomic import Place
-from ..matcher import StereoMatcher
-from ..optional import require
-from ..stream import DepthFrame, DepthStream
+from ..common.atomic import Place
+from ..common.optional import require
+from ..matching.matcher import StereoMatcher
+from ..video.stream.depth_stream import DepthFrame, DepthStream
 from .guard import own_pages_only
 from .looks import LookControls
 from .maps import Look, Maps, map_names
@@ -26,7 +26,7 @@ from .panels import Pictures, figures_in_words, notice, reading_in_words, tab_ti
 from .playback import Playback
 from .saving import SaveButtons
 from .scenes import FIELD_OF_VIEW, CloudScene, FlatScene, Standpoint
-from .settings import SettingsControls
+from .settings_panel import SettingsControls
 
 PUSHES_PER_S = 15.0  # at most; frames in between are not shown
 FIGURES_S = 0.4  # between two looks at the figures
@@ -70,8 +70,8 @@ class Viewer:
     Examples
     --------
     >>> import bdis
-    >>> from bdis.sources import open_source
-    >>> from bdis.stream import DepthStream
+    >>> from bdis.video.sources import open_source
+    >>> from bdis.video.stream.depth_stream import DepthStream
     >>> from bdis.viewer import Viewer
     >>> source = open_source("render:plane,frames=3,height=48,width=64")
     >>> stream = DepthStream(source, bdis.StereoMatcher("fast", variance=True), at_end="loop")

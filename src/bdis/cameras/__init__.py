@@ -1,0 +1,1 @@
+"""From pixels to millimetres: rigs, raw cameras, rectification, and the calibration files of other tools."""

@@ -1,0 +1,1 @@
+"""Methods side by side: data sets, other matchers, metrics, reports."""

@@ -1,0 +1,1 @@
+"""The compiled steps of ELAS: arrays and scalars in, arrays out."""

@@ -1,0 +1,76 @@
+"""A folder of one's own: left/ and right/ with files of the same names, and what else there is."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from ...cameras.rig import Rig
+from ...files.maps import IMAGE_ENDINGS, read_depth, read_image
+from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
+
+CALIBRATIONS = (
+    "rig.toml",
+    "rig.json",
+    "calibration.toml",
+    "calibration.yaml",
+    "calibration.json",
+    "calib.txt",
+    "K.txt",
+)
+LOOKED_FOR = (
+    "left/ and right/ with images of the same names; if there, disparity/ (px) or depth/ (mm) with the same names as "
+    f"TIFF, PFM, NPY or PNG, occluded/ (not 0 where hidden), and one of {', '.join(CALIBRATIONS)}"
+)
+_REFERENCES = (".tiff", ".tif", ".pfm", ".npy", ".png")
+
+
+def detect(folder: Path) -> bool:
+    return (folder / "left").is_dir() and (folder / "right").is_dir()
+
+
+def load(
+    folder: Path, *, rig: str = "", scale: float = 256.0, depth_scale: float = 1.0, max_depth_mm: float | None = None
+) -> Dataset:
+    """A plain folder.
+
+    Parameters
+    ----------
+    rig : calibration file, if it is not one of CALIBRATIONS in the folder
+    scale : steps per px of a disparity PNG (KITTI 256; some tools 128)
+    depth_scale : steps per mm of a depth PNG
+    max_depth_mm : an estimate further away counts as not predicted
+    """
+    lefts = in_order(path for path in (folder / "left").glob("*") if path.suffix.lower() in IMAGE_ENDINGS)
+    if not lefts:
+        raise WrongFolder(f"{folder} is no folder of pairs: there is no {LOOKED_FOR}")
+    files = [Path(rig)] if rig else [folder / name for name in CALIBRATIONS if (folder / name).is_file()]
+    camera = Rig.load(files[0]) if files else None
+    group = folder.resolve().name
+    scales = {"disparity": as_number("scale", scale), "depth": as_number("depth_scale", depth_scale)}
+    most = None if max_depth_mm is None else as_number("max_depth_mm", max_depth_mm)
+    return Dataset(group, "folder", [_entry(folder, group, left, camera, scales, most) for left in lefts])
+
+
+def _entry(
+    folder: Path, group: str, left: Path, camera: Rig | None, scales: dict[str, float], max_depth_mm: float | None
+) -> Entry:
+    def reference(kind: str) -> Path | None:
+        places = [folder / kind / f"{left.stem}{ending}" for ending in _REFERENCES]
+        return next((place for place in places if place.is_file()), None)
+
+    def read() -> Frame:
+        right = folder / "right" / left.name
+        if not right.is_file():
+            raise WrongFolder(f"{right} is missing; a plain folder has files of the same names in left/ and right/")
+        found = {kind: reference(kind) for kind in ("disparity", "depth")}
+        maps = {kind: None if path is None else read_depth(path, scale=scales[kind]) for kind, path in found.items()}
+        hidden = folder / "occluded" / f"{left.stem}.png"
+        frame = Frame(
+            group, left.stem, read_image(left), read_image(right), camera, maps["depth"], maps["disparity"],
+            read_image(hidden) > 0 if hidden.is_file() else None, max_depth_mm,
+        )  # fmt: skip
+        if frame.disparity is None or not (frame.disparity > 0).any():
+            return frame
+        most = round_up(float(frame.disparity[frame.disparity > 0].max()) + 1)
+        return replace(frame, max_disparity_px=most)
+
+    return Entry(group, left.stem, read)

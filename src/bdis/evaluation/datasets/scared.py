@@ -1,0 +1,231 @@
+"""SCARED: in-vivo keyframes with structured light, 1280x1024, raw; rectified here as they are read.
+
+Depth is that of the raw left camera: its points are turned with the camera and put at their nearest rectified pixel.
+"""
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cameras.rectifier import Rectifier, StereoCalibration
+from ...cameras.rig import Rig
+from ...common.optional import require
+from ...files.maps import decode_image, read_image
+from .frame import Array, Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
+
+LOOKED_FOR = (
+    "dataset_N/keyframe_M/{Left_Image.png, Right_Image.png, endoscope_calibration.yaml, left_depth_map.tiff}, "
+    "for sequences also data/{rgb.mp4, frame_data.tar.gz, scene_points.tar.gz}"
+)
+EXCLUDED = "D4+D5+D1K4"  # bad calibration; the paper leaves them out as well
+MIN_REFERENCE = 0.1  # a frame with less reference is not scored, as in the challenge
+NEAREST_MM = 30.0
+
+
+def find(folder: Path) -> dict[str, Path]:
+    """Keyframes by name, D1K1 and so on; the folder may hold data sets, be one of them, or be a keyframe."""
+    here = folder.resolve()
+    if (folder / "Left_Image.png").is_file():
+        return {_keyframe_name(here): folder}
+    if here.name.startswith("dataset_"):
+        found = in_order(path.parent for path in folder.glob("keyframe_*/Left_Image.png"))
+    else:
+        found = in_order(path.parent for path in folder.glob("dataset_*/keyframe_*/Left_Image.png"))
+        found.sort(key=lambda path: int(path.parent.name.rpartition("_")[2]))
+    return {_keyframe_name(path.resolve()): path for path in found}
+
+
+def detect(folder: Path) -> bool:
+    return bool(find(folder))
+
+
+def load(
+    folder: Path,
+    *,
+    frames: Literal["keyframes", "sequences"] = "keyframes",
+    exclude: str = EXCLUDED,
+    every: int = 1,
+) -> Dataset:
+    """SCARED.
+
+    Parameters
+    ----------
+    frames : "keyframes", or the "sequences" recorded from them, whose reference drifts with time
+    exclude : data sets and keyframes to leave out, joined by +; "none" for all of them
+    every : of a sequence, only each such frame
+    """
+    if frames not in ("keyframes", "sequences"):
+        raise ValueError(f"frames must be 'keyframes' or 'sequences', but it is {frames!r}")
+    found = find(folder)
+    if not found:
+        raise WrongFolder(f"{folder} is not SCARED: there is no {LOOKED_FOR}")
+    left_out = exclude.split("+")
+    kept = {name: path for name, path in found.items() if name not in left_out and name.split("K")[0] not in left_out}
+    if not kept:
+        raise WrongFolder(f"{folder} holds only {', '.join(found)}, which are left out (exclude is {exclude!r})")
+    entries: list[Entry] = []
+    for name, path in kept.items():
+        if frames == "keyframes":
+            entries.append(_keyframe(name, path))
+        elif (path / "data" / "rgb.mp4").is_file():
+            entries += _sequence(name, path, int(as_number("every", every)))
+    if not entries:
+        raise WrongFolder(f"{folder} has keyframes but no sequence; looked for {LOOKED_FOR}")
+    return Dataset("SCARED", "scared", entries, forward_only=frames == "sequences")
+
+
+def rectified_depth(points_mm: Array, rectifier: Rectifier) -> NDArray[np.float32]:
+    """Depth of a rectified left image, from the points of the raw one.
+
+    Parameters
+    ----------
+    points_mm : float (height, width, 3), X, Y, Z in the raw left camera; NaN or Z = 0 where unknown
+    rectifier : of these cameras
+
+    Returns
+    -------
+    float32 (height, width), mm; NaN = unknown; of several points at a pixel the nearest
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> k = np.array([[50, 0, 20.0], [0, 50, 16], [0, 0, 1]])
+    >>> cameras = StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(40, 32))
+    >>> points = np.full((32, 40, 3), np.nan)
+    >>> points[16, 20] = 0, 0, 80
+    >>> depth = rectified_depth(points, cameras.rectify())
+    >>> float(depth[16, 20]), int(np.isfinite(depth).sum())
+    (80.0, 1)
+    """
+    rig: Rig = rectifier.rig
+    width, height = rectifier.cameras.size
+    points = np.asarray(points_mm, np.float64).reshape(-1, 3)
+    points = points[np.isfinite(points).all(1) & (points[:, 2] > 0)] @ rectifier.left_rotation.T
+    points = points[points[:, 2] > 0]
+    points = points[np.argsort(-points[:, 2], kind="stable")]  # the nearest is written last
+    columns = np.rint(rig.focal_px * points[:, 0] / points[:, 2] + rig.cx).astype(int)
+    rows = np.rint(rig.focal_px * points[:, 1] / points[:, 2] + rig.cy).astype(int)
+    inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
+    depth = np.full((height, width), np.nan, np.float32)
+    depth[rows[inside], columns[inside]] = points[inside, 2]
+    return depth
+
+
+def _keyframe_name(path: Path) -> str:
+    return f"D{path.parent.name.rpartition('_')[2]}K{path.name.rpartition('_')[2]}"
+
+
+def _frame(group: str, name: str, left: Array, right: Array, points: Array, rectifier: Rectifier) -> Frame:
+    rectified_left, rectified_right = rectifier(left, right)
+    depth = rectified_depth(points, rectifier)
+    most = round_up(float(rectifier.rig.disparity(NEAREST_MM)))
+    return Frame(
+        group, name, rectified_left, rectified_right, rectifier.rig, depth,
+        max_disparity_px=most, min_reference=MIN_REFERENCE,
+    )  # fmt: skip
+
+
+def _keyframe(name: str, path: Path) -> Entry:
+    def read() -> Frame:
+        left, right = (read_image(path / f"{side}_Image.png") for side in ("Left", "Right"))
+        size = left.shape[1], left.shape[0]
+        cameras = StereoCalibration.load(path / "endoscope_calibration.yaml", size=size)
+        points = read_image(path / "left_depth_map.tiff")
+        return _frame("SCARED", name, left, right, points, cameras.rectify())
+
+    return Entry("SCARED", name, read)
+
+
+# --- Sequences --------------------------------------------------------------------------------------------------------
+
+
+def _sequence(name: str, path: Path, every: int) -> list[Entry]:
+    if every < 1:
+        raise ValueError(f"every is {every}; expected 1 or more")
+    group = f"SCARED {name} sequence"
+    recording = _Recording(path, group)
+
+    def entry(number: int) -> Entry:
+        return Entry(group, f"{number:06d}", lambda: recording.frame(number))
+
+    return [entry(number) for number in range(0, recording.count, every)]
+
+
+class _Recording:
+    """A video and its two archives, read forward; going back means starting again."""
+
+    def __init__(self, path: Path, group: str):
+        self._path, self._group = path, group
+        self._cv2 = require("cv2", "reading videos")
+        self._video = self._open()
+        self.count = int(self._video.get(self._cv2.CAP_PROP_FRAME_COUNT))
+        self._next = 0
+        self._calibrations = _Tape(path / "data" / "frame_data.tar.gz")
+        self._points = _Tape(path / "data" / "scene_points.tar.gz")
+        self._last: tuple[bytes, Rectifier] | None = None
+
+    def frame(self, number: int) -> Frame:
+        """Read a frame."""
+        left, right = np.split(self._image(number), 2)  # left on top
+        points = decode_image(self._points.read(f"scene_points{number:06d}.tiff"), "scene_points")[: len(left)]
+        rectifier = self._rectifier(self._calibrations.read(f"frame_data{number:06d}.json"), left)
+        return _frame(self._group, f"{number:06d}", left, right, points, rectifier)
+
+    def _open(self) -> Any:
+        video = self._cv2.VideoCapture(str(self._path / "data" / "rgb.mp4"))
+        if not video.isOpened():
+            raise ValueError(f"{self._path / 'data' / 'rgb.mp4'} cannot be read as a video")
+        return video
+
+    def _image(self, number: int) -> Array:
+        if number < self._next:
+            self._video, self._next = self._open(), 0
+        while self._next <= number:
+            there = self._video.grab()
+            self._next += 1
+            if not there:
+                raise ValueError(f"{self._path / 'data' / 'rgb.mp4'} ends before frame {number}")
+        _, image = self._video.retrieve()
+        return np.ascontiguousarray(image[..., ::-1])
+
+    def _rectifier(self, content: bytes, left: Array) -> Rectifier:
+        """The maps are made anew only when the calibration changes."""
+        found = json.loads(content).get("camera-calibration")
+        key = json.dumps(found).encode()
+        if self._last is None or self._last[0] != key:
+            size = left.shape[1], left.shape[0]
+            cameras = StereoCalibration.load(self._path / "endoscope_calibration.yaml", size=size)
+            if found is not None:
+                cameras = StereoCalibration(
+                    found["KL"], found.get("DL", cameras.left_distortion), found["KR"],
+                    found.get("DR", cameras.right_distortion), found["R"], found["T"], size,
+                )  # fmt: skip
+            self._last = key, cameras.rectify()
+        return self._last[1]
+
+
+class _Tape:
+    """Files of a tar.gz, which can only be wound forward."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._members: Any = None
+
+    def read(self, name: str) -> bytes:
+        """The content of the file of this name, in any folder of the archive."""
+        for _ in range(2):  # from where it stands, then from the start
+            if self._members is None:
+                self._tape = tarfile.open(self._path, "r|gz")  # noqa: SIM115  # kept open between frames
+                self._members = iter(self._tape)
+            for member in self._members:
+                if member.isfile() and Path(member.name).name == name:
+                    file = self._tape.extractfile(member)
+                    assert file is not None
+                    return file.read()
+            self._tape.close()
+            self._members = None
+        raise ValueError(f"{self._path} has no {name}")

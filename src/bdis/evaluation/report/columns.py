@@ -1,0 +1,101 @@
+"""The columns of the tables people read: what a figure is called, how it is written, and which way is better."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..metrics import reliability_error
+from ..summary import Row
+
+NOTHING = "-"
+SECOND_TABLE = (
+    "1 sigma %",
+    "1.96 sigma %",
+    "NLL",
+    "AUSE",
+    "p error %",
+    "predicted %",
+    "min ms",
+)  # it starts with these
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of a row; ``better``: -1 if smaller is, 1 if larger is, 0 if neither."""
+
+    title: str
+    explained: str
+    better: int
+    value: Callable[[Row], float | None]
+    form: str = "{:.3f}"
+    mark: Callable[[Row], str] | None = None  # what is added to the figure
+
+    def text(self, row: Row) -> str:
+        """The figure as it is written in a table."""
+        value = self.value(row)
+        if value is None or math.isnan(value):
+            return NOTHING
+        return self.form.format(value) + (self.mark(row) if self.mark is not None else "")
+
+
+def columns(rows: list[Row]) -> list[Column]:
+    """Those that say something about these rows."""
+    return [column for column in COLUMNS if any(column.text(row) != NOTHING for row in rows)]
+
+
+def best(column: Column, rows: list[Row]) -> list[bool]:
+    """Which of the rows are the best in this column; none if there is nothing to compare."""
+    values = [column.value(row) for row in rows]
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    if not column.better or len(known) < 2:
+        return [False] * len(rows)
+    top = max(known) if column.better > 0 else min(known)
+    return [value == top for value in values]
+
+
+def _time(name: str) -> Callable[[Row], float | None]:
+    return lambda row: None if row.times is None else row.times[name]
+
+
+def _percent(name: str) -> Callable[[Row], float | None]:
+    return lambda row: 100 * float(getattr(row.score, name))
+
+
+def _if_scored(value: Callable[[Row], float]) -> Callable[[Row], float | None]:
+    return lambda row: value(row) if row.scored else None
+
+
+def _probability_error(row: Row) -> float | None:
+    return None if row.reliability is None else 100 * reliability_error(row.reliability)
+
+
+COLUMNS = [
+    Column("mean mm", "mean absolute depth error", -1, lambda row: row.score.mean_mm),
+    Column("median mm", "median absolute depth error", -1, lambda row: row.score.median_mm, "{:.4f}"),
+    Column("valid k-px", "predicted pixels that have a reference, thousands", 1,
+           _if_scored(lambda row: row.score.valid / 1e3), "{:.1f}"),
+    Column("coverage %", "their share of the pixels that have a reference", 1,
+           _if_scored(lambda row: 100 * row.score.coverage), "{:.1f}"),
+    Column("equal cov.", "mean error (mm; px without a rig) with each method cut, by its own confidence, to the "
+           "coverage of the smallest; * has no confidence and is as it was", -1, lambda row: row.equal_mean,
+           mark=lambda row: "" if row.has_confidence else "*"),
+    Column("RMSE mm", "root of the mean squared depth error", -1, lambda row: row.score.rmse_mm),
+    Column("EPE px", "mean absolute disparity error", -1, lambda row: row.score.epe_px, "{:.2f}"),
+    Column("bad 0.5 %", "predicted pixels more than 0.5 px off", -1, _percent("bad_05px"), "{:.1f}"),
+    Column("bad 1 %", "more than 1 px off", -1, _percent("bad_1px"), "{:.1f}"),
+    Column("bad 2 %", "more than 2 px off", -1, _percent("bad_2px"), "{:.1f}"),
+    Column("bad 3 %", "more than 3 px off", -1, _percent("bad_3px"), "{:.1f}"),
+    Column("1 sigma %", "errors within one claimed standard deviation; 68.3 is right", 0,
+           _percent("within_1sigma"), "{:.1f}"),
+    Column("1.96 sigma %", "errors within 1.96 of them; 95 is right", 0, _percent("within_196sigma"), "{:.1f}"),
+    Column("NLL", "negative log likelihood of the disparity error under the claimed variance, nats", -1,
+           lambda row: row.score.nll, "{:.2f}"),
+    Column("AUSE", "area under the sparsification error, mm (px without a rig); 0: the confidence sorts pixels as "
+           "their errors would", -1, lambda row: row.score.ause),
+    Column("p error %", "distance of the probability from the share within 1 px", -1, _probability_error, "{:.1f}"),
+    Column("predicted %", "pixels with a disparity, with or without reference", 0,
+           lambda row: 100 * row.predicted, "{:.1f}"),
+    Column("min ms", "shortest time per frame", -1, _time("min_ms"), "{:.2f}"),
+    Column("median ms", "median time per frame", -1, _time("median_ms"), "{:.2f}"),
+    Column("p99 ms", "99th percentile of the time per frame", -1, _time("p99_ms"), "{:.2f}"),
+]  # fmt: skip

@@ -1,0 +1,183 @@
+"""From records of frames to figures of data sets: averages as the paper takes them, and their files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..common.atomic import write_whole
+from ..common.machine import machine
+from .metrics import Score, mean_score, time_figures
+from .runner import Outcome
+
+FIGURES = [field.name for field in fields(Score)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method on a group of frames.
+
+    Attributes
+    ----------
+    score : averages over frames
+    frames, scored, failed : how many there are, have a score, and on how many the method failed
+    predicted : share of all pixels that got a disparity, whether or not there is a reference
+    equal_mean, equal_median : error at equal coverage, mm (px without a rig)
+    has_confidence : it can be cut to a coverage
+    curve : mean error over coverage, NaN where not all frames reach
+    reliability : as in :func:`bdis.evaluation.metrics.reliability`, over all pixels of the group, or None
+    times : min, median and 99th percentile in ms, or None
+    in_px : without a rig errors are px
+    """
+
+    group: str
+    method: str
+    score: Score
+    frames: int
+    scored: int
+    failed: int
+    predicted: float
+    equal_mean: float
+    equal_median: float
+    has_confidence: bool
+    curve: list[float]
+    reliability: dict[str, list[float]] | None
+    times: dict[str, float] | None
+    in_px: bool
+
+
+def summarise(outcome: Outcome) -> list[Row]:
+    """Averages by group and method, in the order in which they were given.
+
+    Examples
+    --------
+    >>> frame = {"group": "a", "frame": "1", "size": [4, 2], "methods": {"m": {"predicted": 6}}}
+    >>> (row,) = summarise(Outcome(["m"], [frame]))
+    >>> row.predicted, row.scored
+    (0.75, 0)
+    """
+    groups = list(dict.fromkeys(record["group"] for record in outcome.frames))
+    rows = []
+    for group in groups:
+        members = [record for record in outcome.frames if record["group"] == group]
+        rows += [_row(outcome, group, method, members) for method in outcome.methods if method in members[0]["methods"]]
+    return rows
+
+
+def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]]) -> Row:
+    found = [record["methods"][method] for record in members]
+    scored = [each for each in found if "score" in each]
+    equal = [each["equal"] for each in scored if each["equal"] is not None]
+    shares = [each.get("predicted", 0) / math.prod(record["size"]) for each, record in zip(found, members)]
+    times = outcome.times.get(group, {}).get(method)
+    curves = np.array([each["curve"] for each in scored if np.isfinite(each["curve"]).any()], float)
+    return Row(
+        group,
+        method,
+        mean_score([Score(**each["score"]) for each in scored]),
+        frames=len(members),
+        scored=len(scored),
+        failed=sum("failed" in each for each in found),
+        predicted=float(np.mean(shares)),
+        equal_mean=float(np.mean([each["mean"] for each in equal])) if equal else math.nan,
+        equal_median=float(np.mean([each["median"] for each in equal])) if equal else math.nan,
+        has_confidence=len(curves) > 0,
+        curve=curves.mean(0).tolist() if len(curves) else [],
+        reliability=_pooled([each["reliability"] for each in scored if each["reliability"]]),
+        times=time_figures(times) if times else None,
+        in_px=any(each["in_px"] for each in scored),
+    )
+
+
+def _pooled(tables: list[dict[str, list[float]]]) -> dict[str, list[float]] | None:
+    """Reliability over all pixels of several frames."""
+    if not tables:
+        return None
+    count = np.array([table["count"] for table in tables], float)
+    total = count.sum(0)
+    pooled: dict[str, list[float]] = {"count": total.tolist()}
+    for name in ("probability", "within"):
+        values = np.nan_to_num(np.array([table[name] for table in tables], float))
+        with np.errstate(invalid="ignore"):
+            pooled[name] = ((values * count).sum(0) / total).tolist()
+    return pooled
+
+
+def counted(number: int, word: str) -> str:
+    """A number with its word.
+
+    Examples
+    --------
+    >>> counted(1, "frame"), counted(2, "frame")
+    ('1 frame', '2 frames')
+    """
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+def write_tables(folder: Path, outcome: Outcome, rows: list[Row], command: str) -> None:
+    """Write results.json (everything), summary.csv (a line per group and method) and frames.csv (per frame as well)."""
+    content = {
+        "command": command,
+        "machine": machine(),
+        "summary": [{**asdict(row), "score": asdict(row.score)} for row in rows],
+        "frames": outcome.frames,
+        "times_ms": outcome.times,
+    }
+    write_whole(folder / "results.json", f"{json.dumps(_plain(content), indent=1)}\n".encode())
+    write_whole(folder / "summary.csv", _csv(["group", "method", *SUMMARY_COLUMNS], map(_summary_line, rows)))
+    header = ["group", "frame", "method", "failed", *FIGURES, "equal_mean", "equal_median"]
+    write_whole(folder / "frames.csv", _csv(header, _frame_lines(outcome)))
+
+
+SUMMARY_COLUMNS = [
+    "frames", "scored", "failed", "predicted", *FIGURES, "equal_mean", "equal_median", "min_ms", "median_ms", "p99_ms",
+]  # fmt: skip
+
+
+def _summary_line(row: Row) -> list[Any]:
+    times = row.times or {}
+    figures = {**asdict(row), **asdict(row.score), **times}
+    return [row.group, row.method, *(figures.get(name, "") for name in SUMMARY_COLUMNS)]
+
+
+def _frame_lines(outcome: Outcome) -> list[list[Any]]:
+    lines = []
+    for record in outcome.frames:
+        for method, found in record["methods"].items():
+            figures, equal = found.get("score", {}), found.get("equal") or {}
+            line = [record["group"], record["frame"], method, found.get("failed", record.get("skipped", ""))]
+            line += [figures.get(name, "") for name in FIGURES]
+            lines.append([*line, equal.get("mean", ""), equal.get("median", "")])
+    return lines
+
+
+def _csv(header: list[str], lines: Any) -> bytes:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    for line in lines:
+        writer.writerow(["" if isinstance(cell, float) and math.isnan(cell) else _short(cell) for cell in line])
+    return buffer.getvalue().encode()
+
+
+def _short(cell: Any) -> Any:
+    return f"{cell:.6g}" if isinstance(cell, float) else cell
+
+
+def _plain(value: Any) -> Any:
+    """NaN is not JSON."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

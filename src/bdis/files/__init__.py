@@ -1,0 +1,1 @@
+"""Images, maps, point clouds and previews on disk; written whole or not at all."""

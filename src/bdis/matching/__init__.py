@@ -1,0 +1,1 @@
+"""The paper, and what goes beyond it: from a rectified pair to disparity and its uncertainty."""

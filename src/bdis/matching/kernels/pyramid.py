@@ -1,0 +1,206 @@
+"""Image pyramid by 2x2 means, in scaled integers, and which of its pixels were seen by the camera.
+
+An exactly black pixel of a rectified image was never seen (padding, undistortion); a pyramid pixel is unseen if any
+of its four parents is.  An odd last row or column counts twice.
+"""
+
+from numba import boolean, float64, int32, int64, uint64, void
+
+from ...vector.array_types import BYTES, IMAGE_BYTES, IMAGE_FLOATS, SHORTS
+from ...vector.cache import inner, kernel
+from ...vector.simd import (
+    LANES,
+    any_lane,
+    interleave,
+    load,
+    load_grey_pairs,
+    load_pair_sums,
+    prefetch,
+    select,
+    splat,
+    store,
+)
+from .layout import PAD
+
+
+@inner
+def repeat_border(image, row, width):
+    """Fill the padding of one row with the row's first and last pixel."""
+    row = uint64(row)
+    store(image, row, uint64(0), splat(int32(image[row, PAD])))
+    edge = splat(int32(image[row, PAD + width - 1]))
+    last = image.shape[1] - LANES
+    for col in range(uint64(PAD + width), uint64(last), uint64(LANES)):
+        store(image, row, col, edge)
+    store(image, row, uint64(last), edge)
+
+
+def _halve_bytes(channels, name):
+    @inner
+    def brightness(image, row, x):
+        """256 x grey value of one pixel, in the weights of `load_grey_pairs`."""
+        if channels == 1:
+            return int64(256) * image[row, x]
+        at = channels * x
+        return int64(77) * image[row, at] + int64(150) * image[row, at + 1] + int64(29) * image[row, at + 2]
+
+    def halve(image, shift, out, begin, end):
+        height, width = image.shape[0], image.shape[1] // channels
+        whole = width // 2
+        zero, rounding = splat(int32(0)), splat(int32(1 << (shift - 1)))
+        black = zero == splat(int32(1))
+        for y in range(begin, end):
+            top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
+            x = 0
+            while x < whole:
+                x = min(x, whole - LANES)  # the last sixteen overlap: never read past the row
+                col = uint64(2 * channels * x)
+                for part in range(uint64(channels)):  # the next two rows: the hardware does not guess across pages
+                    prefetch(image, uint64(2) + top, col + part * uint64(64))
+                    prefetch(image, uint64(3) + top, col + part * uint64(64))
+                a, b = load_grey_pairs(image, top, col, channels)
+                c, d = load_grey_pairs(image, bottom, col, channels)
+                black = black | (a == zero) | (b == zero) | (c == zero) | (d == zero)
+                store(out, uint64(y), uint64(PAD + x), (a + b + c + d + rounding) >> splat(int32(shift)))
+                x += LANES
+            if width % 2:
+                upper, lower = brightness(image, 2 * y, width - 1), brightness(image, int64(bottom), width - 1)
+                out[y, PAD + whole] = (2 * (upper + lower) + (1 << (shift - 1))) >> shift
+                black = black | (splat(int32(min(upper, lower))) == zero)
+            repeat_border(out, y, (width + 1) // 2)
+        return any_lane(black)
+
+    halve.__name__ = halve.__qualname__ = name
+    halve.__doc__ = f"""First halving of a uint8 image with {channels} channel(s), (h, w * {channels}), rows ``begin``
+    to ``end - 1`` of ``out`` (int16, padded): mean of 2x2 brightnesses x 1024 / 2^shift.  True if a pixel is black."""
+    return kernel(boolean(IMAGE_BYTES, int64, SHORTS, int64, int64))(halve)
+
+
+halve_grey = _halve_bytes(1, "halve_grey")
+halve_rgb = _halve_bytes(3, "halve_rgb")
+halve_rgba = _halve_bytes(4, "halve_rgba")
+
+
+@kernel(boolean(IMAGE_FLOATS, float64, int64, SHORTS, int64, int64))
+def halve_floats(image, factor, white, out, begin, end):
+    """First halving of a float image (h, w): 2x2 mean x ``factor``, rounded, at most ``white``.  True if a pixel is
+    0.
+    """
+    height, width = image.shape
+    black = False
+    for y in range(begin, end):
+        bottom = min(2 * y + 1, height - 1)
+        for x in range((width + 1) // 2):
+            last = min(2 * x + 1, width - 1)
+            a, b, c, d = image[2 * y, 2 * x], image[2 * y, last], image[bottom, 2 * x], image[bottom, last]
+            black |= (a == 0) | (b == 0) | (c == 0) | (d == 0)
+            out[y, PAD + x] = min(int64((a + b + c + d) * factor / 4 + 0.5), white)
+        repeat_border(out, y, (width + 1) // 2)
+    return black
+
+
+@inner
+def halve_shorts(image, width, out, begin, end):
+    """Halve a padded int16 level of ``width`` columns, rows ``begin`` to ``end - 1`` of ``out``: rounded mean of
+    2x2.
+    """
+    height = image.shape[0]
+    half = (width + 1) // 2
+    two = splat(int32(2))
+    for y in range(begin, end):
+        top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
+        for x in range(uint64(0), uint64(half), uint64(LANES)):
+            total = load_pair_sums(image, top, uint64(PAD) + x + x) + load_pair_sums(image, bottom, uint64(PAD) + x + x)
+            store(out, uint64(y), uint64(PAD) + x, (total + two) >> two)
+        repeat_border(out, y, half)
+
+
+@inner
+def gradient(image, out, begin, end):
+    """Twice the central difference along x, over the padded width (0 in the outer padding); some rows."""
+    last = uint64(image.shape[1] - LANES)
+    zero = splat(int32(0))
+    for y in range(uint64(begin), uint64(end)):
+        store(out, y, uint64(0), zero)
+        store(out, y, last, zero)
+        for x in range(uint64(1), last, uint64(LANES)):
+            store(out, y, x, load(image, y, x + uint64(1)) - load(image, y, x - uint64(1)))
+
+
+def _mark_seen(channels, name):
+    def mark(image, out):
+        height, width = out.shape
+        zero, one = splat(int32(0)), splat(int32(1))
+        for y in range(uint64(height)):
+            x = 0
+            while x < width:
+                x = min(x, width - 2 * LANES)  # the last thirty-two overlap
+                col = uint64(x)
+                even, odd = load_grey_pairs(image, y, uint64(channels) * col, channels)
+                first, second = interleave(select(even > zero, one, zero), select(odd > zero, one, zero))
+                store(out, y, col, load(out, y, col) & first)
+                store(out, y, col + uint64(LANES), load(out, y, col + uint64(LANES)) & second)
+                x += 2 * LANES
+
+    mark.__name__ = mark.__qualname__ = name
+    mark.__doc__ = (
+        f"""out[y, x] &= 1 where a uint8 pixel (h, w * {channels}) is not black, else 0; alpha does not count."""
+    )
+    return kernel(void(IMAGE_BYTES, BYTES))(mark)
+
+
+mark_seen_grey = _mark_seen(1, "mark_seen_grey")
+mark_seen_rgb = _mark_seen(3, "mark_seen_rgb")
+mark_seen_rgba = _mark_seen(4, "mark_seen_rgba")
+
+
+@kernel(void(IMAGE_FLOATS, BYTES))
+def mark_seen_floats(image, out):
+    """out[y, x] &= 1 where a float pixel is not 0, else 0."""
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            if image[y, x] == 0:
+                out[y, x] = 0
+
+
+@kernel(void(BYTES, int64, int64, BYTES))
+def halve_seen(seen, pad, width, out):
+    """Level below: seen if all four parents are.  ``seen`` has ``pad`` columns on its left, then on its right too."""
+    height = seen.shape[0]
+    half = (width + 1) // 2
+    whole = half if pad else width // 2  # a row without padding must not be read beyond its end
+    for y in range(out.shape[0]):
+        top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
+        x = 0
+        while x < whole:
+            if pad == 0:
+                x = min(x, whole - LANES)
+            a, b = load_grey_pairs(seen, top, uint64(pad + 2 * x), 1)
+            c, d = load_grey_pairs(seen, bottom, uint64(pad + 2 * x), 1)
+            store(out, uint64(y), uint64(PAD + x), (a & b & c & d) >> splat(int32(8)))
+            x += LANES
+        if pad == 0 and width % 2:
+            out[y, PAD + whole] = seen[top, uint64(width - 1)] & seen[bottom, uint64(width - 1)]
+        repeat_border(out, y, half)
+
+
+@kernel(void(BYTES, boolean, BYTES))
+def usable(seen, both_sides, out):
+    """1 where a pixel, its right neighbour and (``both_sides``) its left neighbour were seen, over the padded width.
+
+    A gradient needs both neighbours, an interpolated pixel its right one.  Padding repeats the border, so its outermost
+    columns are their own neighbours.
+    """
+    last = seen.shape[1] - 1
+    one = uint64(1)
+    for y in range(uint64(seen.shape[0])):
+        col = 1
+        while col < last:
+            col = min(col, last - LANES)
+            x = uint64(col)
+            value = load(seen, y, x) & load(seen, y, x + one)
+            if both_sides:
+                value = value & load(seen, y, x - one)
+            store(out, y, x, value)
+            col += LANES
+        out[y, 0], out[y, uint64(last)] = out[y, 1], out[y, uint64(last - 1)]

@@ -1,0 +1,333 @@
+"""A smooth surface through noisy disparities: robust, edge-aware least squares along rows and columns.
+
+Pixels are joined to their neighbours by bonds that are weak across edges of the left image.  One sweep replaces a
+field u by the minimum of
+
+    sum (v - u)^2 + sum bond (v - v_neighbour)^2
+
+along every row, then along every column (Min et al. 2014, "fast global image smoothing"): two tridiagonal systems, a
+forward and a backward recursion each.  A weighted mean is a sweep of weight * value over a sweep of the weight.
+
+Sweeping flattens slopes and folds.  So what a first sweep left of the disparities is swept again and added ("twicing"),
+which follows them to the third order, and disparities far from that surface lose their weight for the next round.
+"""
+
+import numpy as np
+from numba import boolean, float32, float64, int32, int64, uint64, void
+
+from ...vector.array_types import ADDRESSES, FLOATS, SHORTS
+from ...vector.barrier import meet
+from ...vector.cache import inner, kernel
+from ...vector.simd import LANES, absolute, lane_numbers, larger, load, select, smaller, splat, store, to_float
+from ...vector.tiles import transpose_tile
+from .layout import PAD, SURFACE
+
+# ENDINGS, what becomes of the swept fields: the surface and 1 / its density (the first time, of all known disparities),
+# an addition to the surface, or its spread.  All but the last two leave what the next sweep begins with in `rest`.
+FIRST_MEAN, MEAN, ADD_AND_SQUARE, ADD, TAKE_SPREAD = range(5)
+AS_IT_IS, ALL_ALIKE, BY_DISTANCE = range(3)  # how the disparities are weighted before a sweep
+TINY = 1e-20  # a density below says nothing
+JUMP = 0.3  # px of the level, a step of the surface that leaves 1/e of a bond
+WEAKEST = 0.3  # ^8: no bond breaks altogether, what is known must reach everywhere
+LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more
+
+
+@inner
+def rows_of(count, band, bands):
+    """First and last + 1 of ``count`` rows for one band; whole tiles of sixteen."""
+    tiles = (count + LANES - 1) // LANES
+    return min(tiles * band // bands * LANES, count), min(tiles * (band + 1) // bands * LANES, count)
+
+
+@inner
+def weaken(step, sharpness):
+    """What a step leaves of a bond: (1 - t / 8)^8 with t = |step| * sharpness, close to e^-t and cheaper."""
+    rest = splat(float32(1)) - absolute(step) * sharpness * splat(float32(0.125))
+    rest = larger(rest, splat(float32(WEAKEST)))
+    rest = rest * rest
+    rest = rest * rest
+    return rest * rest
+
+
+@inner
+def bond_rows(left, surface, cut_jumps, width, strength, sharpness, begin, end):
+    """Bonds to the right neighbour, rows ``begin`` to ``end - 1`` of ``surface.total``; 0 from the last column on."""
+    out = surface.total
+    factor, scale, jump = splat(float32(sharpness)), splat(float32(strength)), splat(float32(1 / JUMP))
+    zero, last = splat(float32(0)), splat(int32(width - 1))
+    for y in range(uint64(begin), uint64(end)):
+        for x in range(uint64(0), uint64(out.shape[1]), uint64(LANES)):
+            if int64(x) >= width:
+                store(out, y, x, zero)
+                continue
+            step = to_float(load(left, y, x + uint64(PAD + 1)) - load(left, y, x + uint64(PAD)))
+            bond = scale * weaken(step, factor)
+            if cut_jumps:
+                bond = bond * weaken(load(surface.disparity, y, x + uint64(1)) - load(surface.disparity, y, x), jump)
+            store(out, y, x, select(lane_numbers() + splat(int32(x)) < last, bond, zero))
+
+
+@inner
+def bond_columns(left, surface, cut_jumps, width, strength, sharpness, begin, end):
+    """Bonds to the neighbour below, rows ``begin`` to ``end - 1`` of ``surface.bond_y``; 0 in the last row."""
+    factor, jump = splat(float32(sharpness)), splat(float32(1 / JUMP))
+    last = left.shape[0] - 1
+    for y in range(begin, end):
+        row, below = uint64(y), uint64(min(y + 1, last))
+        scale = splat(float32(strength if y < last else 0))
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            step = to_float(load(left, below, x + uint64(PAD)) - load(left, row, x + uint64(PAD)))
+            bond = scale * weaken(step, factor)
+            if cut_jumps:
+                bond = bond * weaken(load(surface.disparity, below, x) - load(surface.disparity, row, x), jump)
+            store(surface.bond_y, row, x, bond)
+
+
+@inner
+def shares_along_rows(surface, width, begin, end):
+    """Turn bonds into what the recursions along rows need, tile by tile: bond and 1 / pivot, sixteen rows abreast."""
+    one = splat(float32(1))
+    bonds, shares, stride = surface.bond_x, surface.share_x, surface.total.shape[1]
+    for top in range(begin, end, LANES):
+        base = uint64(top // LANES * stride)
+        for x in range(uint64(0), uint64(stride), uint64(LANES)):
+            transpose_tile(surface.total, uint64(top), x, bonds, base + x, uint64(0))
+        bond_before = carry = splat(float32(0))
+        for x in range(uint64(width)):
+            bond = load(bonds, base + x, uint64(0))
+            share = one / (one + bond_before + bond - bond_before * carry)
+            store(shares, base + x, uint64(0), share)
+            bond_before, carry = bond, bond * share
+
+
+@inner
+def shares_along_columns(surface, height, begin, end):
+    """1 / pivot of the recursions down the columns ``begin`` to ``end - 1``."""
+    one = splat(float32(1))
+    bonds, shares = surface.bond_y, surface.share_y
+    for y in range(uint64(height)):
+        for x in range(uint64(begin), uint64(end), uint64(LANES)):
+            pivot = one + load(bonds, y, x)
+            if y > uint64(0):
+                before = load(bonds, y - uint64(1), x)
+                pivot = pivot + before - before * before * load(shares, y - uint64(1), x)
+            store(shares, y, x, one / pivot)
+
+
+@kernel(void(SHORTS, SURFACE, boolean, int64, float64, float64, ADDRESSES, int64, int64))
+def bind(left, surface, cut_jumps, width, strength, sharpness, barrier, band, bands):
+    """Bonds between the pixels of the left image: ``strength`` weakened by the steps between them.
+
+    ``sharpness``: 1 / the step of the image, as stored, that leaves about 1/e of a bond.  ``cut_jumps``: steps of the
+    present surface weaken them as well.
+
+    Writes ``surface.bond_x``, ``share_x``, ``bond_y``, ``share_y``.
+    """
+    height = left.shape[0]
+    begin, end = rows_of(height, band, bands)
+    zero = splat(float32(0))
+    bond_rows(left, surface, cut_jumps, width, strength, sharpness, begin, end)
+    if end == height:  # rows that only fill the last tile
+        for y in range(uint64(height), uint64(surface.total.shape[0])):
+            for x in range(uint64(0), uint64(surface.total.shape[1]), uint64(LANES)):
+                store(surface.total, y, x, zero)
+    shares_along_rows(surface, width, begin, end)
+    bond_columns(left, surface, cut_jumps, width, strength, sharpness, begin, end)
+    if not meet(barrier, bands):
+        return
+    begin, end = rows_of(width, band, bands)
+    shares_along_columns(surface, height, begin, end)
+    meet(barrier, bands)
+
+
+@inner
+def set_target(surface, found, onto_surface, width, begin, end):
+    """What the surface is to follow: the disparities ``found``, or (``onto_surface``) these on the present surface."""
+    outside = splat(int32(width))
+    unknown = splat(float32(np.nan))
+    for y in range(uint64(begin), uint64(end)):
+        x, stop = uint64(0), uint64(width)
+        while x < stop:
+            value = load(found, y, x)
+            if onto_surface:
+                value = value + load(surface.disparity, y, x)
+            store(surface.target, y, x, select(lane_numbers() + splat(int32(x)) < outside, value, unknown))
+            x += uint64(LANES)
+
+
+@inner
+def weigh(surface, tolerance, width, begin, end):
+    """Weights of the disparities: 0 unknown, else 1, falling to 0 with the distance from the surface.
+
+    ``tolerance`` <= 0: all known ones count the same.  Writes ``weight`` and the fields of the next sweep.
+    """
+    zero, one = splat(float32(0)), splat(float32(1))
+    per_px = splat(float32(1 / tolerance if tolerance > 0 else 0))
+    for y in range(uint64(begin), uint64(end)):
+        x, stop = uint64(0), uint64(width)
+        while x < stop:
+            target = load(surface.target, y, x)
+            known = target == target
+            weight = select(known, one, zero)
+            if tolerance > 0:
+                far = (target - load(surface.disparity, y, x)) * per_px
+                keep = one + far * far
+                weight = select(known, one / (keep * keep), zero)
+            store(surface.weight, y, x, weight)
+            store(surface.density, y, x, weight)
+            store(surface.total, y, x, select(known, weight * target, zero))
+            x += uint64(LANES)
+
+
+@inner
+def sweep_rows(surface, both, line, width, top):
+    """Solve along the sixteen rows from ``top`` on, abreast in ``line`` (2 plain strides, 16)."""
+    bonds, shares, stride = surface.bond_x, surface.share_x, surface.total.shape[1]
+    zero, one, second = uint64(0), uint64(1), uint64(stride)
+    base, top = uint64(top // LANES * stride), uint64(top)
+    x, stop = uint64(0), uint64(width)
+    while x < stop:
+        transpose_tile(surface.total, top, x, line, x, zero)
+        if both:
+            transpose_tile(surface.density, top, x, line, second + x, zero)
+        x += uint64(LANES)
+    # The two fields go together: each step of a recursion waits for the one before, but not for the other field's.
+    value = other = bond_before = splat(float32(0))
+    for x in range(uint64(width)):
+        share = load(shares, base + x, zero)
+        carry = share * bond_before
+        bond_before = load(bonds, base + x, zero)
+        value = share * load(line, x, zero) + carry * value
+        store(line, x, zero, value)
+        if both:
+            other = share * load(line, second + x, zero) + carry * other
+            store(line, second + x, zero, other)
+    x = uint64(width - 1)
+    while x > zero:
+        x -= one
+        carry = load(bonds, base + x, zero) * load(shares, base + x, zero)
+        value = load(line, x, zero) + carry * value
+        store(line, x, zero, value)
+        if both:
+            other = load(line, second + x, zero) + carry * other
+            store(line, second + x, zero, other)
+    x, stop = uint64(0), uint64(width)
+    while x < stop:
+        transpose_tile(line, x, zero, surface.total, top, x)
+        if both:
+            transpose_tile(line, second + x, zero, surface.density, top, x)
+        x += uint64(LANES)
+
+
+@inner
+def sweep_columns_down(surface, both, height, begin, end):
+    """Forward half of the recursion down the columns ``begin`` to ``end - 1``, in whole tiles."""
+    bonds, shares, one = surface.bond_y, surface.share_y, uint64(1)
+    for y in range(uint64(height)):
+        above = y - one if y > uint64(0) else y
+        x, stop = uint64(begin), uint64(end)
+        while x < stop:
+            share = load(shares, y, x)
+            carry = splat(float32(0)) if y == uint64(0) else share * load(bonds, above, x)
+            store(surface.total, y, x, share * load(surface.total, y, x) + carry * load(surface.total, above, x))
+            if both:
+                value = share * load(surface.density, y, x) + carry * load(surface.density, above, x)
+                store(surface.density, y, x, value)
+            x += uint64(LANES)
+
+
+@inner
+def sweep_columns_up(surface, both, ending, height, begin, end):
+    """Backward half, and what becomes of the swept fields (see `ENDINGS`), row by row while they are in cache.
+
+    Handing the arrays to a function for every row would take longer than the row, hence one long loop.
+    """
+    total, density, disparity, rest = surface.total, surface.density, surface.disparity, surface.rest
+    zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(TINY))
+    largest = splat(float32(LARGEST_SPREAD))
+    y = uint64(height)
+    while y > uint64(0):
+        y -= uint64(1)
+        below = min(y + uint64(1), uint64(height - 1))  # the last row has no bond: it adds nothing
+        x, stop = uint64(begin), uint64(end)
+        while x < stop:
+            carry = load(surface.bond_y, y, x) * load(surface.share_y, y, x)
+            value = load(total, y, x) + carry * load(total, below, x)
+            store(total, y, x, value)
+            if both:
+                weight = load(density, y, x) + carry * load(density, below, x)
+                store(density, y, x, weight)
+                inverse = select(weight > tiny, one / larger(weight, tiny), zero)
+                store(surface.inverse, y, x, inverse)
+                if ending == FIRST_MEAN:
+                    store(surface.support_inverse, y, x, inverse)
+                value = value * inverse
+            elif ending == TAKE_SPREAD:
+                inverse = load(surface.support_inverse, y, x)
+                store(surface.spread, y, x, select(inverse > zero, smaller(value * inverse, largest), largest))
+            else:
+                value = value * load(surface.inverse, y, x) + load(disparity, y, x)
+            if ending != TAKE_SPREAD:
+                store(disparity, y, x, value)
+            if both or ending == ADD_AND_SQUARE:
+                target = load(surface.target, y, x)
+                left = target - value
+                left = load(surface.weight, y, x) * left if both else smaller(left * left, largest)
+                store(rest, y, x, select(target == target, left, zero))
+            x += uint64(LANES)
+
+
+@inner
+def sweep(surface, beginning, ending, tolerance, line, width, height, place):
+    """One sweep along rows and columns: of the weighted disparities, or (``AS_IT_IS``) of what the last one left."""
+    barrier, band, bands = place
+    both = beginning != AS_IT_IS
+    begin, end = rows_of(height, band, bands)
+    for top in range(begin, end, LANES):
+        if both:
+            weigh(surface, tolerance if beginning == BY_DISTANCE else 0.0, width, top, min(top + LANES, end))
+        else:
+            copy_rows(surface.rest, surface.total, width, top, min(top + LANES, end))
+        sweep_rows(surface, both, line, width, top)
+    if not meet(barrier, bands):
+        return False
+    begin, end = rows_of(width, band, bands)
+    sweep_columns_down(surface, both, height, begin, end)
+    sweep_columns_up(surface, both, ending, height, begin, end)
+    return meet(barrier, bands)
+
+
+@inner
+def copy_rows(source, target, width, begin, end):
+    """``target[begin:end, :width] = source[begin:end, :width]``, in whole tiles."""
+    for y in range(uint64(begin), uint64(end)):
+        x, stop = uint64(0), uint64(width)
+        while x < stop:
+            store(target, y, x, load(source, y, x))
+            x += uint64(LANES)
+
+
+@kernel(boolean(FLOATS, boolean, SURFACE, FLOATS, int64, int64, float64, boolean, ADDRESSES, int64, int64))
+def smooth(found, onto_surface, surface, line, width, rounds, tolerance, is_last, barrier, band, bands):
+    """Robust surface through the disparities ``found`` (h, plain stride; NaN = unknown), ``rounds`` times re-weighted.
+
+    ``onto_surface``: the disparities are what is still missing on the present surface.  ``tolerance``: px of the level,
+    a disparity this far from the surface keeps a quarter of its weight.  Needs `bind`.  Writes ``surface.disparity``
+    and ``density`` (share of weight around a pixel, 0 to 1); if ``is_last`` also ``spread`` (px^2).  False if another
+    band failed.
+    """
+    height, place = found.shape[0], (barrier, band, bands)
+    begin, end = rows_of(height, band, bands)
+    set_target(surface, found, onto_surface, width, begin, end)
+    # Two sweeps a round, a mean and what is added to it; one call, since every call is compiled in anew.
+    last = 2 * rounds + 1
+    for k in range(last + 1 + is_last):
+        if k > last:
+            beginning, ending = AS_IT_IS, TAKE_SPREAD
+        elif k % 2 == 1:
+            beginning, ending = AS_IT_IS, ADD_AND_SQUARE if k == last and is_last else ADD
+        else:
+            beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
+        if not sweep(surface, beginning, ending, tolerance, line, width, height, place):
+            return False
+    return True

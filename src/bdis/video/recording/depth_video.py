@@ -1,0 +1,147 @@
+"""Depth of a whole video in one lossless file: FFV1 with 16 bits in Matroska."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.atomic import Place
+from ...common.optional import require
+from .journal import JOURNAL, read_journal
+from .video_file import PURPOSE, Encoding, VideoFile
+
+Array = np.ndarray[Any, np.dtype[Any]]
+DEPTH_VIDEO = "depth.mkv"
+STEPS_PER_MM = 1  # whole mm, 0 = unknown, is what other tools take 16-bit depth for
+MOST_STEPS = 65535
+_TAG = "BDIS_STEPS_PER_MM"
+
+
+class DepthVideo:
+    """Writes depth as whole steps; 0 = unknown, also what is further than 65535 steps.
+
+    Parameters
+    ----------
+    path : the file
+    size : (width, height), px
+    steps_per_mm : 1: whole mm, as other tools expect it.  100: hundredths of a mm, up to 655 mm
+    fps : frames per second, a hint
+    keep : go on after so many frames of the file
+
+    Attributes
+    ----------
+    too_far : how many pixels were further than a value can say
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     video = DepthVideo(f"{folder}/depth.mkv", (3, 2), steps_per_mm=100)
+    ...     video.write(np.float32([[61.74, 700, np.nan], [1, 2, 3]]), time_s=0.04)
+    ...     video.close()
+    ...     [(time_s, depth.tolist()) for _, time_s, depth in read_depth_video(f"{folder}/depth.mkv")]
+    [(0.04, [[61.7400016784668, nan, nan], [1.0, 2.0, 3.0]])]
+    """
+
+    def __init__(
+        self,
+        path: Place,
+        size: tuple[int, int],
+        *,
+        steps_per_mm: int = STEPS_PER_MM,
+        fps: float | None = None,
+        keep: int = 0,
+    ):
+        if not 1 <= steps_per_mm <= MOST_STEPS:
+            raise ValueError(f"steps_per_mm is {steps_per_mm}; expected 1 to {MOST_STEPS}")
+        self.too_far = 0
+        self._steps_per_mm = steps_per_mm
+        # Every frame stands alone, and a new cluster for each is what puts it on the disk.
+        encoding = Encoding(
+            "matroska", "ffv1", "gray16le", 1, 1000, {"cluster_time_limit": "0"},
+            {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, _cores()),
+        )  # fmt: skip
+        tags = {_TAG: str(steps_per_mm), "COMMENT": f"depth in mm = value / {steps_per_mm}; 0 = unknown"}
+        self._file = VideoFile(path, encoding, size, fps=fps, tags=tags, keep=keep)
+
+    def write(self, depth_mm: Array, time_s: float) -> None:
+        """Add a frame: float32 (height, width), mm, NaN = unknown."""
+        steps = depth_mm * np.float32(self._steps_per_mm)
+        np.rint(steps, out=steps)
+        np.maximum(steps, 1, out=steps)  # 0 would mean unknown
+        too_far = steps > MOST_STEPS
+        if too_far.any():
+            self.too_far += int(np.count_nonzero(too_far))
+            steps[too_far] = 0
+        np.fmax(steps, 0, out=steps)  # NaN becomes 0
+        self._file.write(steps.astype(np.uint16), time_s)
+
+    def close(self) -> None:
+        """Write the last frame."""
+        self._file.close()
+
+
+def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float32]]]:
+    """Read what ``bdis run --save video`` wrote, also if it was cut short.
+
+    Yields
+    ------
+    index : of the frame in its source, from ``frames.csv`` beside the video, which says what is done; counted from 0
+        if that is missing
+    time_s : s; exact from ``frames.csv``, else to 1 ms
+    depth_mm : float32 (height, width); NaN = unknown
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ValueError
+        It is not such a video.
+    ImportError
+        PyAV is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     video = DepthVideo(f"{folder}/depth.mkv", (64, 48), steps_per_mm=1)
+    ...     video.write(np.full((48, 64), 61.7, np.float32), time_s=0)
+    ...     video.close()
+    ...     [(index, depth[0, 0].item()) for index, _, depth in read_depth_video(f"{folder}/depth.mkv")]
+    [(0, 62.0)]
+    """
+    av = require("av", PURPOSE)
+    journal = Path(path).with_name(JOURNAL)
+    records = read_journal(journal) if journal.is_file() else None
+    try:
+        with av.open(os.fspath(path)) as container:
+            steps_per_mm = _steps_per_mm(container, path)
+            for count, frame in enumerate(container.decode(video=0)):
+                if records is not None and count == len(records):
+                    return
+                steps = frame.to_ndarray()
+                depth = np.where(steps > 0, steps / np.float32(steps_per_mm), np.float32(np.nan))
+                if records is None:
+                    yield count, float(frame.time), depth
+                else:
+                    yield records[count].index, records[count].time_s, depth
+    except av.InvalidDataError as error:
+        raise ValueError(f"{path} cannot be read as a video: {error}") from error
+
+
+def _steps_per_mm(container: Any, path: Place) -> int:
+    streams = container.streams.video
+    tags = {**container.metadata, **(streams[0].metadata if streams else {})}
+    if _TAG not in tags or streams[0].codec_context.pix_fmt != "gray16le":
+        raise ValueError(f"{path} is not a depth video of bdis: 16-bit grey, with the tag {_TAG}")
+    return int(tags[_TAG])
+
+
+def _cores() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

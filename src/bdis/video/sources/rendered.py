@@ -1,0 +1,71 @@
+"""A scene that is rendered as it is read: everything can be tried with no file."""
+
+from typing import Any
+
+from ...cameras.rig import Rig
+from ...evaluation.datasets import rig_of, with_baseline
+from ...synthetic.renderer import RenderedPair, check_scene, render
+from .source import Array, NumberedSource
+
+
+class RenderedSource(NumberedSource):
+    """A rendered video.
+
+    Rendering takes far longer than matching: each frame is rendered once and kept, and a long video goes to and fro
+    over the first ``distinct`` of them.
+
+    Parameters
+    ----------
+    scene, height, width, seed, **options : as in :func:`bdis.synthetic.renderer.render`
+    frames : how many
+    distinct : how many of them are rendered and kept, 6 bytes per pixel
+    fps : frames per second
+    """
+
+    def __init__(
+        self,
+        scene: str,
+        *,
+        frames: int = 30,
+        distinct: int = 30,
+        fps: float = 25.0,
+        height: int = 480,
+        width: int = 640,
+        seed: int = 0,
+        **options: Any,
+    ):
+        for name, count in (("frames", frames), ("distinct", distinct)):
+            if not isinstance(count, int) or count < 1:
+                raise ValueError(f"{name} is {count}; expected a whole number, 1 or more")
+        try:
+            check_scene(scene, height, width, seed, 0, options)
+        except ValueError as error:
+            more = ", and of a video frames, distinct, fps, height, width, seed"
+            raise ValueError(f"{error}{more if 'unknown option' in str(error) else ''}") from None
+        super().__init__(f"render:{scene}", frames, fps)
+        self._arguments: dict[str, Any] = {"scene": scene, "height": height, "width": width, "seed": seed}
+        self._options, self._distinct = options, min(frames, distinct)
+        self._kept: dict[int, tuple[Array, Array]] = {}
+        self._rig: Rig | None = None
+
+    @property
+    def rig(self) -> Rig:
+        if self._rig is None:
+            self._keep(0)
+        assert self._rig is not None
+        return self._rig
+
+    def _load(self, index: int) -> tuple[Array, Array]:
+        place = index % max(1, 2 * self._distinct - 2)
+        place = min(place, 2 * self._distinct - 2 - place) if self._distinct > 1 else 0
+        if self._rig is None:
+            self._keep(0)  # the first frame decides the distance between the cameras
+        if place not in self._kept:
+            self._keep(place)
+        return self._kept[place]
+
+    def _keep(self, place: int) -> None:
+        pair: RenderedPair = render(**self._arguments, frame=place, **self._options)
+        if self._rig is None:
+            self._rig, self._options = rig_of(pair), with_baseline(self._options, pair)
+        self._kept[place] = pair.left, pair.right

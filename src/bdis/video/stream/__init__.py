@@ -1,0 +1,1 @@
+"""From a source to matched frames, in threads."""

@@ -1,0 +1,178 @@
+"""Figures checked by hand on a few pixels."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bdis
+from bdis.evaluation.datasets import Frame
+from bdis.evaluation.metrics import (
+    CURVE,
+    Comparison,
+    Score,
+    at_equal_coverage,
+    ause,
+    compare,
+    error_coverage,
+    mean_score,
+    reliability,
+    reliability_error,
+    score,
+    time_figures,
+)
+
+NAN = np.nan
+RIG = bdis.Rig(focal_px=100, cx=0, cy=0, baseline_mm=10)  # depth 1000 / disparity
+
+
+def frame(depth=None, disparity=None, rig=RIG, **more):
+    size = np.shape(depth if depth is not None else disparity)
+    image = np.full(size, 9, np.uint8)
+    depth, disparity = (None if a is None else np.array(a, np.float32) for a in (depth, disparity))
+    return Frame("made up", "1", image, image, rig, depth, disparity, **more)
+
+
+def result(disparity, probability=1.0, variance=None):
+    disparity = np.array(disparity, np.float32)
+    variance = None if variance is None else np.array(np.broadcast_to(variance, disparity.shape), np.float32)
+    probability = np.array(np.broadcast_to(probability, disparity.shape), np.float32)
+    return bdis.StereoResult(disparity, probability, variance)
+
+
+def comparison(error, probability=None, sigma=None, references=None):
+    error = np.array(error, float)
+    probability = np.ones(len(error)) if probability is None else np.array(probability, float)
+    sigma = None if sigma is None else np.array(sigma, float)
+    return Comparison(error, error, probability, sigma, sigma, references or len(error))
+
+
+def test_errors_by_hand():
+    """Depth 100, 50, 20 against 1000/10, 1000/25, 1000/40: errors 0, -10, 5; disparities 10, 20, 50."""
+    found = score(compare(result([[10, 25, 40, NAN, 10]]), frame([[100, 50, 20, 30, NAN]])))
+    assert found.mean_mm == pytest.approx(5)
+    assert found.median_mm == pytest.approx(5)
+    assert found.rmse_mm == pytest.approx(math.sqrt((0 + 100 + 25) / 3))
+    assert found.std_mm == pytest.approx(np.std([0, 10, 5]))
+    assert found.epe_px == pytest.approx((0 + 5 + 10) / 3)
+    assert (found.valid, found.coverage) == (3, 0.75)  # four pixels have a reference
+
+
+def test_bad_pixels_by_hand():
+    disparity = np.array([[10.0, 10.4, 10.6, 11.5, 12.5, 14]])
+    found = score(compare(result(disparity), frame(disparity=np.full((1, 6), 10), rig=None)))
+    assert [found.bad_05px, found.bad_1px, found.bad_2px, found.bad_3px] == pytest.approx([4 / 6, 3 / 6, 2 / 6, 1 / 6])
+    assert math.isnan(found.mean_mm)  # no rig, no mm
+    assert found.epe_px == pytest.approx((0 + 0.4 + 0.6 + 1.5 + 2.5 + 4) / 6)
+
+
+def test_the_papers_protocol():
+    """An estimate beyond the limit, or behind the cameras, is no prediction; an unknown reference does not count."""
+    found = compare(result([[10, 50, -3, 50]]), frame([[20, 20, 20, NAN]], max_depth_mm=30))
+    assert found.error_mm.tolist() == [0]
+    assert found.references == 3
+
+
+def test_occluded_pixels_do_not_count_when_left_out():
+    hidden = np.array([[True, False]])
+    whole = frame([[100, 100]], occluded=hidden)
+    assert compare(result([[5, 10]]), whole).references == 2
+    cut = compare(result([[5, 10]]), whole.without_occluded())
+    assert (cut.references, cut.error_mm.tolist()) == (1, [0])
+
+
+def test_nothing_predicted():
+    found = score(compare(result([[NAN, NAN]]), frame([[10, 10]])))
+    assert (found.valid, found.coverage) == (0, 0)
+    assert math.isnan(found.mean_mm)
+
+
+def test_what_cannot_be_compared():
+    image = np.full((1, 2), 9, np.uint8)
+    with pytest.raises(ValueError, match="made up/1 has no reference disparity"):
+        compare(result([[1, 2]]), Frame("made up", "1", image, image, RIG))
+    with pytest.raises(ValueError, match="the result is"):
+        compare(result([[1, 2, 3]]), frame([[10, 10]]))
+
+
+def test_averages_are_of_frames_not_of_pixels():
+    """As in the paper: a frame with few pixels weighs as much; one without any lowers only the coverage."""
+    found = mean_score([Score(mean_mm=1, valid=100, coverage=1), Score(mean_mm=3, valid=2, coverage=0.5), Score()])
+    assert (found.mean_mm, found.valid, found.coverage) == (2, 34, 0.5)
+    assert math.isnan(found.rmse_mm)
+
+
+def test_sigma_coverage_is_of_depth():
+    """sigma_mm = f b / d^2 * sigma_px = 1000 / 100 * 0.1 = 1 mm at 10 px; errors 0, 0.5, 1.5, 2.5 mm."""
+    errors = np.array([0, 0.5, 1.5, 2.5])
+    found = score(compare(result(np.full((1, 4), 10), variance=0.01), frame([100 - errors])))
+    assert (found.within_1sigma, found.within_196sigma) == (0.5, 0.75)
+
+
+def test_likelihood_by_hand():
+    """sigma 0.5 px and errors 0 and 1 px: 0.5 ln(2 pi 0.25), and 2 more for the second."""
+    found = score(comparison([0, 1], sigma=[0.5, 0.5]))
+    assert found.nll == pytest.approx(0.5 * math.log(2 * math.pi * 0.25) + 0.5 * (0 + 4) / 2)
+
+
+def test_a_normal_error_has_the_coverage_of_a_normal_error():
+    error = np.random.default_rng(0).normal(0, 0.3, 100_000)
+    found = score(comparison(error, sigma=np.full(len(error), 0.3)))
+    assert found.within_1sigma == pytest.approx(0.6827, abs=0.005)
+    assert found.within_196sigma == pytest.approx(0.95, abs=0.003)
+    assert found.nll == pytest.approx(0.5 * math.log(2 * math.pi * math.e * 0.09), abs=0.01)
+
+
+def test_unknown_variance_is_least_sure_and_not_counted():
+    found = comparison([1, 2, 3], sigma=[1.5, NAN, 4])
+    assert found.confidence.tolist() == [-1.5, -np.inf, -4]
+    assert score(found).within_1sigma == 1
+
+
+def test_ause_by_hand():
+    """Errors 1 and 3: all kept 2; surest half 3 instead of 1.  Of 100 steps, those that keep one pixel differ by 2."""
+    error = np.array([1.0, 3.0])
+    assert ause(error, -error) == 0
+    kept = np.maximum(np.rint(np.linspace(1, 0.01, 100) * 2), 1)
+    assert ause(error, error) == pytest.approx(2 * (kept == 1).mean())
+
+
+def test_ause_needs_a_confidence():
+    assert math.isnan(score(comparison([1, 2])).ause)
+    assert math.isnan(score(comparison([1, 2])).reliability_error)
+    assert score(comparison([1, 2], probability=[0.9, 0.1])).ause == 0
+
+
+def test_error_coverage_by_hand():
+    """Ten references, four predicted with errors 4, 3, 2, 1 and growing confidence: 1, 1.5, 2, 2.5 at 10 ... 40 %."""
+    curve = error_coverage(comparison([4, 3, 2, 1], probability=[0.1, 0.2, 0.3, 0.4], references=10))
+    at = {round(float(c), 2): e for c, e in zip(CURVE, curve)}
+    assert [at[0.1], at[0.2], at[0.3], at[0.4]] == [1, 1.5, 2, 2.5]
+    assert math.isnan(at[0.6])
+    assert np.isnan(error_coverage(comparison([1, 2]))).all()  # no confidence
+
+
+def test_equal_coverage_cuts_by_variance_first():
+    sure = comparison([1, 5, 9], probability=[0.1, 0.2, 0.9], sigma=[0.1, 0.2, 0.3], references=4)
+    probable = comparison([1, 5, 9], probability=[0.1, 0.2, 0.9], references=4)
+    plain = comparison([2, 4, 6], references=4)
+    smallest = comparison([3, 3], references=4)
+    empty = comparison([], references=4)
+    cut = at_equal_coverage({"sure": sure, "probable": probable, "plain": plain, "smallest": smallest, "none": empty})
+    assert {name: each.mean for name, each in cut.items()} == {"sure": 3, "probable": 7, "plain": 4, "smallest": 3}
+    assert {name for name, each in cut.items() if each.is_cut} == {"sure", "probable"}
+    assert [cut[name].coverage for name in ("sure", "plain")] == [0.5, 0.75]
+
+
+def test_reliability_by_hand():
+    found = comparison([0.5, 1.5, 0.2, 0.9], probability=[0.82, 0.88, 0.15, 1.0])
+    table = reliability(found)
+    assert table["count"] == [0, 1, 0, 0, 0, 0, 0, 0, 2, 1]
+    assert (table["probability"][8], table["within"][8]) == (pytest.approx(0.85), 0.5)
+    assert math.isnan(table["within"][0])
+    assert reliability_error(table) == pytest.approx((0.85 * 1 + 2 * 0.35 + 0) / 4)
+    assert math.isnan(reliability_error(reliability(comparison([]))))
+
+
+def test_time_figures():
+    assert time_figures([4, 1, 3]) == {"min_ms": 1, "median_ms": 3, "p99_ms": pytest.approx(3.98)}

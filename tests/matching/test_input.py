@@ -1,0 +1,763 @@
+"""The edge: what a user may hand in, what is refused and in which words, and pictures with nothing in them."""
+
+import re
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+import bdis
+from tests.scenes import smooth_noise, warped_pair
+
+HEIGHT, WIDTH = 96, 128
+BAYESIAN = ["balanced", "fast", "paper", "paper-2021"]  # the presets that throw patches away; `dis` keeps all
+TOLERANT = ["balanced", "fast"]  # the presets that match patches of which only a quarter was seen, others want 3/4
+
+
+@pytest.fixture(scope="module")
+def matcher():
+    return bdis.StereoMatcher()
+
+
+@pytest.fixture(scope="module")
+def grey():
+    """A grey pair, uint8 and read-only: no test may change it for the next."""
+    return sealed(*warped_pair(HEIGHT, WIDTH, seed=1)[:2])
+
+
+@pytest.fixture(scope="module")
+def colour():
+    """An RGB pair whose channels differ."""
+    channels = [warped_pair(HEIGHT, WIDTH, seed=seed)[:2] for seed in (1, 2, 3)]
+    return sealed(*(np.stack(side, axis=2) for side in zip(*channels)))
+
+
+def sealed(*images):
+    for image in images:
+        image.flags.writeable = False
+    return images
+
+
+def assert_same(result, expected):
+    """The same bits, unknown pixels included."""
+    np.testing.assert_array_equal(result.disparity, expected.disparity)
+    np.testing.assert_array_equal(result.probability, expected.probability)
+
+
+def assert_close(result, expected, disparity_px, probability):
+    """The same pixels known, their values within the tolerances."""
+    np.testing.assert_array_equal(result.known, expected.known)
+    np.testing.assert_allclose(result.disparity, expected.disparity, rtol=0, atol=disparity_px)
+    np.testing.assert_allclose(result.probability, expected.probability, rtol=0, atol=probability)
+
+
+def assert_normal(result, shape):
+    """What holds for every result, however little there was to match."""
+    for array in (result.disparity, result.probability):
+        assert isinstance(array, np.ndarray)
+        assert array.dtype == np.float32
+        assert array.shape == shape
+    assert not np.isinf(result.disparity).any()
+    assert ((result.probability >= 0) & (result.probability <= 1)).all()  # False for NaN
+    np.testing.assert_array_equal(result.probability == 0, np.isnan(result.disparity))
+
+
+# --- Images that are refused ----------------------------------------------------------------------------------------
+
+
+def zeros(*shape, dtype=np.uint8):
+    return np.zeros(shape, dtype)
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["left", "right"])
+@pytest.mark.parametrize(
+    ("image", "came"),
+    [
+        (zeros(WIDTH), r"\(128,\)"),
+        (zeros(1, 1, HEIGHT, WIDTH), r"\(1, 1, 96, 128\)"),
+        (zeros(HEIGHT, WIDTH, 2), r"\(96, 128, 2\)"),
+        (zeros(HEIGHT, WIDTH, 5), r"\(96, 128, 5\)"),
+        (zeros(HEIGHT, WIDTH, 0), r"\(96, 128, 0\)"),
+        (zeros(3, HEIGHT, WIDTH), r"\(3, 96, 128\)"),  # channels first
+        (zeros(0), r"\(0,\)"),
+        (7, r"\(\)"),
+        (None, r"\(\)"),
+        ("left.png", r"\(\)"),
+    ],
+    ids=["1d", "4d", "2 channels", "5 channels", "0 channels", "channels first", "empty 1d", "7", "None", "a name"],
+)
+def test_wrong_shape_is_refused(matcher, image, came, swapped):
+    good = zeros(HEIGHT, WIDTH)
+    pair = (good, image) if swapped else (image, good)
+    name = "right" if swapped else "left"
+    with pytest.raises(
+        ValueError, match=rf"^{name} has shape {came}; expected \(height, width\) or \(height, width, 3\)"
+    ):
+        matcher.match(*pair)
+
+
+@pytest.mark.parametrize(
+    ("shape", "came"),
+    [((0, 0), "0x0"), ((0, 64), "64x0"), ((64, 0), "0x64"), ((31, 64), "64x31"), ((64, 31), "31x64"), ((1, 1), "1x1")],
+)
+@pytest.mark.parametrize("channels", [(), (1,), (3,)], ids=str)
+def test_empty_or_too_small_is_refused(matcher, shape, came, channels):
+    image = zeros(*shape, *channels)
+    with pytest.raises(ValueError, match=f"^left is {came}; expected at least 32x32 pixels"):
+        matcher.match(image, image)
+
+
+@pytest.mark.parametrize(("shape", "came"), [((95, 128), "128x95"), ((96, 127), "127x96"), ((128, 96), "96x128")])
+def test_different_sizes_are_refused(matcher, shape, came):
+    with pytest.raises(ValueError, match=f"left is 128x96 but right is {came}; a rectified pair has one size"):
+        matcher.match(zeros(HEIGHT, WIDTH), zeros(*shape, 3))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "came"),
+    [
+        (bool, "bool"),
+        (np.int8, "int8"),
+        (np.int32, "int32"),
+        (np.int64, "int64"),
+        (np.uint32, "uint32"),
+        (np.float16, "float16"),
+        (np.longdouble, "float128|longdouble|float96"),
+        (complex, "complex128"),
+        (object, "object"),
+        ("U4", "<U4"),
+        ("S4", r"\|S4"),
+        ("M8[s]", r"datetime64\[s\]"),
+        ([("grey", "u1")], r"\[\('grey', 'u1'\)\]"),
+    ],
+    ids=str,
+)
+def test_other_kinds_of_pixel_are_refused(matcher, dtype, came):
+    image = zeros(HEIGHT, WIDTH, dtype=dtype)
+    with pytest.raises(
+        TypeError, match=f"left has pixels of type ({came}); expected uint8, uint16, float32 or float64"
+    ):
+        matcher.match(image, image)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(np.uint8, np.uint16), (np.uint16, np.float32), (np.float32, np.float64), (np.float64, np.uint8)],
+)
+def test_left_and_right_of_different_kinds_are_refused(matcher, left, right):
+    came = f"left is {np.dtype(left)} but right is {np.dtype(right)}; a pair has one kind of pixel"
+    with pytest.raises(TypeError, match=came):
+        matcher.match(zeros(HEIGHT, WIDTH, dtype=left), zeros(HEIGHT, WIDTH, dtype=right))
+
+
+def test_a_list_of_whole_numbers_is_refused_by_what_numpy_makes_of_it(matcher, grey):
+    with pytest.raises(TypeError, match="left has pixels of type int64; expected uint8"):
+        matcher.match(grey[0].tolist(), grey[1].tolist())
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"], ids=str)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.nan, "right holds NaN or infinite values; replace them by 0"),
+        (np.inf, "right holds NaN or infinite values; replace them by 0"),
+        (-np.inf, "right holds NaN or infinite values; replace them by 0"),
+        (-0.25, r"right holds negative values \(down to -0.25\); expected brightness from 0 up"),
+        (70000.0, r"right goes up to 70000; expected float images within 0..1, 0..255 or 0..65535"),
+    ],
+    ids=["NaN", "inf", "-inf", "negative", "too bright"],
+)
+def test_impossible_brightness_is_refused(matcher, value, message, dtype, channels):
+    """One bad pixel is enough."""
+    left = np.full((HEIGHT, WIDTH, channels), 0.5, dtype)
+    right = left.copy()
+    right[-1, -1] = value
+    with pytest.raises(ValueError, match=message):
+        matcher.match(left, right)
+
+
+@pytest.mark.parametrize("value", [1e39, 1e300, -1e300])
+def test_brightness_beyond_float32_is_refused(matcher, value):
+    """With an error about the picture, not with NumPy's warning about a cast."""
+    image = np.full((HEIGHT, WIDTH), 0.5)
+    image[3, 4] = value
+    with pytest.raises(ValueError, match=r"left (holds|goes up to).*(expected|replace)"):
+        matcher.match(image, image)
+
+
+@pytest.mark.parametrize(
+    ("pixel", "message"),
+    [
+        ((-0.5, 1.0, 1.0), "left holds negative values"),
+        ((0.0, 0.0, 70000.0), "left goes up to"),
+        ((np.inf, -np.inf, 0.5), "left holds NaN or infinite values"),
+        ((0.5, 0.5, np.nan), "left holds NaN or infinite values"),
+    ],
+    ids=["negative red", "blue too bright", "inf - inf", "NaN in blue"],
+)
+def test_impossible_channel_is_refused(matcher, pixel, message):
+    """Also where the weighted sum of the channels would look harmless."""
+    image = np.full((HEIGHT, WIDTH, 3), 0.5)
+    image[3, 4] = pixel
+    with pytest.raises(ValueError, match=message):
+        matcher.match(image, image)
+
+
+# --- Masks ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["left_mask", "right_mask"])
+@pytest.mark.parametrize(
+    ("mask", "error", "message"),
+    [
+        (np.ones((3, 4), bool), ValueError, r"has shape \(3, 4\); expected that of its image, \(96, 128\)"),
+        (np.ones((WIDTH, HEIGHT), bool), ValueError, r"has shape \(128, 96\); expected that of its image, \(96, 128\)"),
+        (np.ones((HEIGHT, WIDTH, 1), bool), ValueError, r"has shape \(96, 128, 1\); expected that of its image"),
+        (True, ValueError, r"has shape \(\); expected that of its image"),
+        ("mask.png", ValueError, r"has shape \(\); expected that of its image"),
+        (np.ones((HEIGHT, WIDTH)), TypeError, "is float64; expected bool or integers, nonzero = seen"),
+        (np.ones((HEIGHT, WIDTH), complex), TypeError, "is complex128; expected bool or integers"),
+        (np.ones((HEIGHT, WIDTH), object), TypeError, "is object; expected bool or integers"),
+        (np.full((HEIGHT, WIDTH), "yes"), TypeError, "is <U3; expected bool or integers"),
+    ],
+    ids=["size", "transposed", "3d", "True", "a name", "float", "complex", "object", "text"],
+)
+def test_wrong_mask_is_refused(matcher, grey, name, mask, error, message):
+    with pytest.raises(error, match=f"^{name} {message}"):
+        matcher.match(*grey, **{name: mask})
+
+
+def test_a_refused_pair_leaves_the_matcher_as_it_was(grey):
+    matcher = bdis.StereoMatcher()
+    expected = matcher.match(*grey)
+    bad = np.full((HEIGHT, WIDTH), np.nan)
+    for arguments, masks in [((bad, bad), {}), (grey, {"right_mask": bad}), ((grey[0], grey[1][1:]), {})]:
+        with pytest.raises((ValueError, TypeError)):
+            matcher.match(*arguments, **masks)
+        assert_same(matcher.match(*grey), expected)
+
+
+def test_masks_that_hide_nothing_change_nothing(matcher, grey):
+    expected = matcher.match(*grey)
+    everything = np.ones((HEIGHT, WIDTH), bool)
+    assert_same(matcher.match(*grey, left_mask=everything), expected)
+    assert_same(matcher.match(*grey, right_mask=everything.astype(np.int32)), expected)
+    assert_same(matcher.match(*grey, left_mask=everything.tolist(), right_mask=everything), expected)
+
+
+def holes():
+    """A mask with a block, a line and a single pixel hidden."""
+    mask = np.ones((HEIGHT, WIDTH), bool)
+    mask[30:60, 40:90] = mask[70] = mask[10, 10] = False
+    return mask
+
+
+@pytest.mark.parametrize("preset", list(bdis.PRESETS))
+def test_nothing_is_predicted_where_the_left_mask_hides(preset, grey):
+    mask = holes()
+    result = bdis.StereoMatcher(preset).match(*grey, left_mask=mask)
+    assert_normal(result, (HEIGHT, WIDTH))
+    assert not result.known[~mask].any()
+    if preset in TOLERANT:
+        assert result.known[mask].mean() > 0.8
+
+
+def test_masks_of_all_kinds_mean_the_same(matcher, grey):
+    """Nonzero is seen, whatever the number, its type and the order of the bytes."""
+    mask = holes()
+    expected = matcher.match(*grey, left_mask=mask, right_mask=mask)
+    for other in (
+        mask.astype(np.uint8) * 255,
+        -mask.astype(np.int64),
+        mask.astype(">u2") * 256,  # a low byte of 0 is not "hidden"
+        np.asfortranarray(mask),
+        mask[::-1, ::-1].copy()[::-1, ::-1],
+        mask.tolist(),
+    ):
+        assert_same(matcher.match(*grey, left_mask=other, right_mask=other), expected)
+
+
+def test_pixels_hidden_in_the_right_image_are_not_matched(matcher, grey):
+    """Of a pair of equal images, the half with nothing to match stays unknown, up to half a coarse patch."""
+    mask = np.ones((HEIGHT, WIDTH), bool)
+    mask[:, 64:] = False
+    result = matcher.match(grey[0], grey[0], right_mask=mask)
+    assert_normal(result, (HEIGHT, WIDTH))
+    assert result.known[:, :56].all()
+    assert not result.known[:, 72:].any()
+
+
+def framed(images, margin):
+    """The images with a black frame, as rectification leaves it."""
+    images = [image.copy() for image in images]
+    for image in images:
+        image[:margin] = image[-margin:] = image[:, :margin] = image[:, -margin:] = 0
+    return images
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32], ids=str)
+@pytest.mark.parametrize("preset", list(bdis.PRESETS))
+def test_black_border_gets_nothing(preset, dtype, grey):
+    left, right = (image.astype(dtype) for image in framed(grey, 9))
+    result = bdis.StereoMatcher(preset).match(left, right)
+    assert_normal(result, (HEIGHT, WIDTH))
+    assert not result.known[left == 0].any()
+    if preset in TOLERANT:
+        assert result.known[left > 0].mean() > 0.8
+
+
+def test_black_counts_as_masked(matcher, grey):
+    left, right = framed(grey, 9)
+    expected = matcher.match(left, right)
+    assert_same(matcher.match(left, right, left_mask=left > 0, right_mask=right > 0), expected)
+
+
+def test_a_colour_pixel_is_black_only_if_all_channels_are(matcher, colour):
+    """Pure blue is dark, not hidden; alpha says nothing about it."""
+    left = np.dstack([colour[0], np.zeros((HEIGHT, WIDTH), np.uint8)])
+    left[40:44, 60:64] = (0, 0, 1, 0)
+    left[40:44, 80:84] = (0, 0, 0, 255)
+    right = left.copy()
+    known = matcher.match(left, right).known
+    assert known[40:44, 60:64].all()
+    assert not known[40:44, 80:84].any()
+
+
+# --- Settings -------------------------------------------------------------------------------------------------------
+
+# For every field: values out of range, and how the message describes what would be in range.
+OUT_OF_RANGE = {
+    "patch_size": ((2, 3, 7, 18, 0, -8), "an even number from 4 to 16"),
+    "overlap": ((-0.01, 0.96, 1, np.inf), "from 0 to 0.95"),
+    "finest_level": ((0, 5, -1), "from 1 to 4"),
+    "coarsest_level": ((0, 11, -1), r"None or from finest_level \(1\) to 10"),
+    "max_iterations": ((0, 101, -1), "from 1 to 100"),
+    "newton": ((), "True or False"),
+    "stop_step": ((-0.01, 1.5, np.inf), "from 0 to 1 px"),
+    "min_disparity": ((1e5, -1e5, np.inf, -np.inf), "a number of px between -1e5 and 1e5"),
+    "max_disparity": ((0, -1, 1e5, np.inf), r"None or above min_disparity \(0 px\) and below 1e5"),
+    "fusion": (("mean", "Bayes", ""), "one of 'bayes', 'residual'"),
+    "window_step": ((0, 0.05, 2.5, -1, np.inf), "from 0.1 to 2 px"),
+    "sigma_r": ((0, -1, 1001, np.inf), "None or above 0 and at most 1000 grey levels"),
+    "sigma_spatial": ((0, 0.05, -4, 1001, np.inf), "None or from 0.1 to 1000 px"),
+    "propagate": ((), "True or False"),
+    "level_weights": (("n", "1/N", ""), r"one of '1/n', '2\^n', 'equal'"),
+    "min_valid": ((-0.1, 1.1, np.inf), "from 0 to 1"),
+    "min_support": ((-0.1, 1.1, np.inf), "from 0 to 1"),
+    "min_probability": ((-0.1, 1.1, np.inf), "from 0 to 1"),
+    "start": (("all", "Global", ""), "one of 'global', 'zero'"),
+    "smoothing": ((-1, 1001, np.inf), "from 0 to 1000"),
+    "smoothing_edge": ((0, 0.05, 1001, np.inf), "from 0.1 to 1000 grey levels"),
+    "smoothing_rounds": ((-1, 11), "from 0 to 10"),
+    "outlier_distance": ((0, 0.001, 101, np.inf), "from 0.01 to 100 px"),
+    "sharpening": ((-1, 11), "from 0 to 10"),
+    "slanted": ((), "True or False"),
+    "dense": ((), "True or False"),
+    "variance": (("ours", "Paper", "", 2), "one of False, True, 'paper'"),
+    "min_island": ((-0.1, 1.1, np.inf), "from 0 to 1"),
+    "segment_filter": ((), "True or False"),
+    "threads": ((0, -1, 257), "from 1 to 256"),
+}
+# Values of the wrong kind for every kind of field, by its default; what the message asks for instead.
+WRONG_KIND = {
+    bool: ((1, 0, "yes", None, 1.0), "True or False"),
+    int: ((8.0, "8", None, True, [8], 8j), "a whole number"),
+    float: (("0.5", None, True, [0.5], 0.5j), "a number"),
+}
+OPTIONAL_KIND = {
+    "coarsest_level": ((4.0, "4", True, [4]), "a whole number or None"),
+    "max_disparity": (("64", True, [64], 64j), "a number or None"),
+    "sigma_r": (("4", True, [4]), "a number or None"),
+    "sigma_spatial": (("4", True, [4]), "a number or None"),
+}
+ONE_OF = ("fusion", "level_weights", "start", "variance")
+
+
+def wrong_kinds(field):
+    """Values no setting ``field`` can have, and what is expected instead."""
+    if field.name in ONE_OF:
+        return (None, 1.5, ["bayes"]), OUT_OF_RANGE[field.name][1]
+    return OPTIONAL_KIND.get(field.name) or WRONG_KIND[type(field.default)]
+
+
+def refused(name, expected, value):
+    """The message, whether it shows the value as it came (wrong kind) or as a plain number (out of range)."""
+    shown = {repr(value), f"{value:g}" if isinstance(value, int | float) else repr(value)}
+    return rf"^{name} must be {expected}, but it is ({'|'.join(map(re.escape, shown))})$"
+
+
+def test_every_setting_is_tried():
+    assert set(OUT_OF_RANGE) == {field.name for field in fields(bdis.Settings)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [(name, value, expected) for name, (values, expected) in OUT_OF_RANGE.items() for value in values],
+)
+def test_setting_out_of_range_is_refused(name, value, expected):
+    with pytest.raises(ValueError, match=refused(name, expected, value)):
+        bdis.StereoMatcher(**{name: value})
+    with pytest.raises(ValueError, match=refused(name, expected, value)):
+        bdis.Settings(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [(field.name, value, wrong_kinds(field)[1]) for field in fields(bdis.Settings) for value in wrong_kinds(field)[0]],
+)
+def test_setting_of_the_wrong_kind_is_refused(name, value, expected):
+    error = ValueError if name in ONE_OF else TypeError
+    with pytest.raises(error, match=refused(name, expected, value)):
+        bdis.StereoMatcher(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "name", [field.name for field in fields(bdis.Settings) if "float" in str(field.type) or field.type is float]
+)
+def test_nan_is_no_setting(name):
+    """It would pass any comparison written the wrong way round."""
+    with pytest.raises(ValueError, match=f"^{name} must be a number( or None)?, but it is nan$"):
+        bdis.StereoMatcher(**{name: float("nan")})
+
+
+def test_limits_that_depend_on_another_setting_name_it():
+    with pytest.raises(ValueError, match=r"coarsest_level must be None or from finest_level \(3\) to 10, but it is 2"):
+        bdis.StereoMatcher(finest_level=3, coarsest_level=2)
+    with pytest.raises(ValueError, match=r"max_disparity must be .* above min_disparity \(-3.5 px\) .*, but it is -4"):
+        bdis.StereoMatcher(min_disparity=-3.5, max_disparity=-4)
+
+
+@pytest.mark.parametrize("preset", ["Balanced", "", None, 3])
+def test_unknown_preset_is_refused_and_the_known_ones_listed(preset):
+    message = rf"unknown preset {re.escape(repr(preset))}; there are {', '.join(bdis.PRESETS)}"
+    with pytest.raises(ValueError, match=message):
+        bdis.StereoMatcher(preset)
+
+
+def test_unknown_setting_is_refused_and_the_known_ones_listed():
+    with pytest.raises(ValueError, match=r"unknown setting block, patchsize; there are patch_size, overlap, .*threads"):
+        bdis.StereoMatcher(patchsize=8, block=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("patch_size", (4, 16)),
+        ("overlap", (0, 0.95)),
+        ("finest_level", (1, 3)),
+        ("coarsest_level", (1, 10, None)),
+        ("max_iterations", (1, 100)),
+        ("stop_step", (0, 1)),
+        ("min_disparity", (-99_999, 99_999)),
+        ("max_disparity", (0.001, 99_999, None)),
+        ("window_step", (0.1, 2)),
+        ("sigma_r", (0.001, 1000, None)),
+        ("sigma_spatial", (0.1, 1000, None)),
+        ("min_valid", (0, 1)),
+        ("min_support", (0, 1)),
+        ("min_probability", (0, 1)),
+        ("threads", (1, 9)),
+    ],
+)
+def test_limits_are_within_range_and_work(grey, name, values):
+    for value in values:
+        assert_normal(bdis.StereoMatcher(**{name: value}).match(*grey), (HEIGHT, WIDTH))
+
+
+# --- One picture, many forms ----------------------------------------------------------------------------------------
+
+
+def every_other_column(image):
+    wide = np.full((image.shape[0], 2 * image.shape[1], *image.shape[2:]), 77, image.dtype)
+    wide[:, ::2] = image
+    return wide[:, ::2]
+
+
+def every_third_row(image):
+    tall = np.full((3 * image.shape[0], *image.shape[1:]), 77, image.dtype)
+    tall[::3] = image
+    return tall[::3]
+
+
+def cut_out(image):
+    """From a larger picture: rows apart, and no pixel at an address divisible by more than its size."""
+    large = np.full((image.shape[0] + 5, image.shape[1] + 13, *image.shape[2:]), 77, image.dtype)
+    large[2:-3, 5:-8] = image
+    return large[2:-3, 5:-8]
+
+
+def read_only(image):
+    image = image.copy()
+    image.flags.writeable = False
+    return image
+
+
+FORMS = {
+    "columns apart": every_other_column,
+    "rows apart": every_third_row,
+    "cut out": cut_out,
+    "upside down": lambda image: image[::-1].copy()[::-1],
+    "mirrored": lambda image: image[:, ::-1].copy()[:, ::-1],
+    "turned round": lambda image: image[::-1, ::-1].copy()[::-1, ::-1],
+    "transposed": lambda image: image.swapaxes(0, 1).copy().swapaxes(0, 1),
+    "Fortran order": np.asfortranarray,
+    "planes": lambda image: np.moveaxis(np.moveaxis(image, -1, 0).copy(), 0, -1),
+    "channels backwards": lambda image: image[..., ::-1].copy()[..., ::-1],
+    "read-only": read_only,
+    "a subclass": lambda image: image.view(type("Frame", (np.ndarray,), {})),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64], ids=str)
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_memory_layout_does_not_matter(matcher, colour, channels, dtype, form):
+    images = [np.dstack([image, image[..., :1]]).astype(dtype) for image in colour]
+    images = [image[..., 0].copy() if channels == 1 else image[..., :channels].copy() for image in images]
+    others = [FORMS[form](image) for image in images]
+    for image, other in zip(images, others):
+        np.testing.assert_array_equal(other, image)
+    expected = matcher.match(*images)
+    assert expected.coverage > 0.5
+    assert_same(matcher.match(*others), expected)
+    assert_same(matcher.match(images[0], others[1]), expected)
+
+
+def test_one_row_repeated_by_a_stride_of_zero(matcher, grey):
+    left, right = (np.broadcast_to(image[40], image.shape) for image in grey)
+    assert_same(matcher.match(left, right), matcher.match(left.copy(), right.copy()))
+
+
+@pytest.mark.parametrize("kind", ["u2", "f4", "f8"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_byte_order_does_not_matter(matcher, colour, kind, channels):
+    images = [image[..., 0] if channels == 1 else image for image in colour]
+    little, big = ([image.astype(order + kind) for image in images] for order in "<>")
+    expected = matcher.match(*little)
+    assert expected.coverage > 0.5
+    assert_same(matcher.match(*big), expected)
+    assert_same(matcher.match(little[0], big[1]), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32], ids=str)
+def test_alpha_is_ignored(matcher, colour, dtype):
+    images = [image.astype(dtype) for image in colour]
+    expected = matcher.match(*images)
+    rng = np.random.default_rng(4)
+    for alpha in (np.zeros((HEIGHT, WIDTH)), rng.integers(0, 256, (HEIGHT, WIDTH))):
+        assert_same(matcher.match(*(np.dstack([image, alpha.astype(dtype)]) for image in images)), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64], ids=str)
+def test_one_channel_is_grey(matcher, grey, dtype):
+    images = [image.astype(dtype) for image in grey]
+    expected = matcher.match(*images)
+    assert_same(matcher.match(*(image[..., None] for image in images)), expected)
+    assert_same(matcher.match(images[0][..., None], images[1]), expected)
+
+
+def test_three_equal_channels_are_grey(matcher, grey):
+    """Also one side in colour, the other not."""
+    expected = matcher.match(*grey)
+    left, right = (image[..., None].repeat(3, 2) for image in grey)
+    assert_same(matcher.match(left, right), expected)
+    assert_same(matcher.match(left, grey[1]), expected)
+    assert_same(matcher.match(grey[0], right), expected)
+
+
+SCALES = {
+    "float32 0..1": lambda image: (image / 255).astype(np.float32),
+    "float64 0..1": lambda image: image / 255,
+    "float32 0..255": lambda image: image.astype(np.float32),
+    "float64 0..255": lambda image: image.astype(np.float64),
+    "uint16": lambda image: image.astype(np.uint16) * np.uint16(257),
+    "float32 0..65535": lambda image: image.astype(np.float32) * 257,
+    "list 0..1": lambda image: (image / 255).tolist(),
+    "list 0..255": lambda image: image.astype(float).tolist(),
+}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_number_type_and_scale_do_not_matter(matcher, grey, scale):
+    """Grey values of a pyramid are whole sixteenths: only a sum just at a half may round the other way."""
+    expected = matcher.match(*grey)
+    assert_close(matcher.match(*map(SCALES[scale], grey)), expected, disparity_px=1e-3, probability=1e-3)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_number_type_and_scale_do_not_matter_in_colour(matcher, colour, scale):
+    """Bytes are weighted by 77, 150 and 29 / 256, everything else by 0.299, 0.587 and 0.114."""
+    expected = matcher.match(*colour)
+    assert_close(matcher.match(*map(SCALES[scale], colour)), expected, disparity_px=0.01, probability=0.01)
+
+
+@pytest.mark.parametrize("white", [1, 255, 65535])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
+def test_white_is_within_its_scale(matcher, colour, dtype, white):
+    """The weights of red, green and blue add up to 1 and not, by rounding, to the next larger scale."""
+    images = [image.astype(dtype) * dtype(white / 255) for image in colour]
+    for image in images:
+        image[:2, :2] = white
+    bytes_ = [image.copy() for image in colour]
+    for image in bytes_:
+        image[:2, :2] = 255
+    assert_close(matcher.match(*images), matcher.match(*bytes_), disparity_px=0.02, probability=0.01)
+
+
+@pytest.mark.parametrize("dark_side", [0, 1], ids=["left dark", "right dark"])
+def test_the_brighter_image_tells_the_scale_of_both(grey, dark_side):
+    """A picture within 0..1 is not white but nearly black if the other one goes up to 255: as in uint16."""
+    shorts = [image.astype(np.uint16) * np.uint16(257) for image in grey]
+    shorts[dark_side] //= 255  # up to 257, one grey level
+    matcher = bdis.StereoMatcher("dis")  # keeps what it finds, so there is something to compare
+    expected = matcher.match(*shorts)
+    assert expected.coverage > 0.9
+    assert_close(matcher.match(*(image / 257 for image in shorts)), expected, disparity_px=1e-3, probability=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, ">u2", np.float32, np.float64], ids=str)
+@pytest.mark.parametrize("form", ["cut out", "mirrored", "read-only"])
+def test_input_is_never_written_to(matcher, grey, dtype, form):
+    """Images with hidden pixels and masks: the most that a matcher does with them."""
+    images = [FORMS[form](image.astype(dtype)) for image in framed(grey, 5)]
+    masks = [FORMS[form](holes()), FORMS[form](holes().astype(np.int16))]
+    before = [array.tobytes() for array in (*images, *masks)]
+    result = matcher.match(*images, left_mask=masks[0], right_mask=masks[1])
+    assert [array.tobytes() for array in (*images, *masks)] == before
+    for array in (result.disparity, result.probability):
+        assert array.flags.writeable
+        assert not any(np.shares_memory(array, given) for given in (*images, *masks))
+
+
+# --- Pictures with nothing in them ----------------------------------------------------------------------------------
+
+
+def flat(value):
+    return np.full((HEIGHT, WIDTH), value, np.uint8)
+
+
+def ramp(axis):
+    """Grey growing evenly along one side."""
+    values = np.linspace(1, 255, (HEIGHT, WIDTH)[axis]).astype(np.uint8)
+    return np.broadcast_to(values[:, None] if axis == 0 else values, (HEIGHT, WIDTH))
+
+
+TEXTURE = smooth_noise(HEIGHT, WIDTH, np.random.default_rng(7))
+NOTHING = {
+    "black": (flat(0), flat(0)),
+    "nearly black": (flat(1), flat(1)),
+    "grey": (flat(100), flat(100)),
+    "two greys": (flat(100), flat(130)),
+    "saturated": (flat(255), flat(255)),
+    "left black": (flat(0), TEXTURE),
+    "right black": (TEXTURE, flat(0)),
+    "left flat": (flat(100), TEXTURE),
+    "rows": (ramp(0), ramp(0)),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING)
+@pytest.mark.parametrize("preset", list(bdis.PRESETS))
+def test_nothing_is_known_without_texture(preset, case):
+    """Not one patch has a horizontal gradient that both images show."""
+    result = bdis.StereoMatcher(preset).match(*NOTHING[case])
+    assert_normal(result, (HEIGHT, WIDTH))
+    assert result.coverage == 0
+
+
+@pytest.mark.parametrize("case", ["black", "grey", "saturated", "left black"])
+@pytest.mark.parametrize("scale", ["uint16", "float32 0..1"])
+def test_nothing_is_known_without_texture_in_other_types(matcher, scale, case):
+    result = matcher.match(*map(SCALES[scale], NOTHING[case]))
+    assert_normal(result, (HEIGHT, WIDTH))
+    assert result.coverage == 0
+
+
+@pytest.mark.parametrize("preset", BAYESIAN)
+@pytest.mark.parametrize(
+    "pair",
+    [(ramp(1), ramp(1)), (ramp(1), ramp(0)), (ramp(0), ramp(1)), (ramp(1), ramp(1)[:, ::-1]), (TEXTURE, flat(100))],
+    ids=["columns", "columns and rows", "rows and columns", "opposite columns", "right flat"],
+)
+def test_gradients_match_everywhere_and_so_nowhere(preset, pair):
+    """Patches on a ramp fit equally well at any shift: none is the best."""
+    result = bdis.StereoMatcher(preset).match(*pair)
+    assert_normal(result, (HEIGHT, WIDTH))
+    assert result.coverage < 0.05
+
+
+@pytest.mark.parametrize("preset", ["balanced", "fast", "paper"])
+@pytest.mark.parametrize("kind", ["smooth", "noise"])
+def test_unrelated_images_give_little_and_distrust_it(preset, kind):
+    """By chance some patches fit.  0.17 to 0.30 of the pixels did (paper: under 0.1), at probabilities up to 0.29;
+    pixels of a true pair have 0.9 and more.  A surface leaves 0.12 to 0.18, but is sure of 0.02 to 0.07: along the left
+    border, where only small disparities are possible, patches agree by necessity.
+    """
+    matcher = bdis.StereoMatcher(preset)
+    coverage, sure = [], [0.0]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        if kind == "smooth":
+            pair = smooth_noise(HEIGHT, WIDTH, rng), smooth_noise(HEIGHT, WIDTH, rng)
+        else:
+            pair = rng.integers(1, 256, (2, HEIGHT, WIDTH), dtype=np.uint8)
+        result = matcher.match(*pair)
+        assert_normal(result, (HEIGHT, WIDTH))
+        if preset == "balanced":
+            sure.append((result.probability > 0.9).mean())
+        else:
+            assert result.probability.max() < 0.4
+        coverage.append(result.coverage)
+    assert np.mean(coverage) < 0.35
+    assert np.mean(sure) < 0.1
+
+
+def test_black_and_white_noise_is_mostly_hidden(matcher):
+    """Every other pixel is black, that is unseen; hardly a pixel of level 1 has four seen parents."""
+    rng = np.random.default_rng(0)
+    result = matcher.match(*(rng.integers(0, 2, (2, HEIGHT, WIDTH), dtype=np.uint8) * np.uint8(255)))
+    assert_normal(result, (HEIGHT, WIDTH))
+    assert result.coverage < 0.05
+
+
+# --- compute(), as OpenCV has it ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("min_disparity", [0, -8, 5, -3.5])
+def test_compute_is_match_in_sixteenths(grey, min_disparity):
+    matcher = bdis.StereoMatcher(min_disparity=min_disparity)
+    left = grey[0].copy()
+    left[20:40, 20:40] = 0
+    result, fixed = matcher.match(left, grey[1]), matcher.compute(left, grey[1])
+    unknown = (int(np.floor(min_disparity)) - 1) * 16
+    assert fixed.dtype == np.int16
+    assert fixed.shape == (HEIGHT, WIDTH)
+    assert 0.5 < result.coverage < 1
+    assert (fixed[~result.known] == unknown).all()
+    assert (fixed[result.known] > unknown).all()
+    assert np.abs(fixed[result.known] / 16 - result.disparity[result.known]).max() <= 1 / 32 + 1e-6
+
+
+def test_compute_finds_negative_disparity():
+    """A known negative disparity is not mistaken for the mark of an unknown one."""
+    texture = smooth_noise(HEIGHT, WIDTH + 4, np.random.default_rng(3))
+    fixed = bdis.StereoMatcher(min_disparity=-16).compute(texture[:, 4:], texture[:, :-4])
+    known = fixed > -17 * 16
+    assert known.mean() > 0.7
+    assert abs(np.median(fixed[known]) + 4 * 16) <= 3
+
+
+@pytest.mark.parametrize("min_disparity", [0, -8, 5])
+def test_compute_speaks_the_language_of_opencv(grey, min_disparity):
+    """Type, sign, scale and the value for unknown are those of cv2's own matchers."""
+    cv2 = pytest.importorskip("cv2")
+    blocks = cv2.StereoBM_create(numDisparities=32, blockSize=15)
+    blocks.setMinDisparity(min_disparity)
+    matcher = bdis.StereoMatcher(min_disparity=min_disparity)
+    np.testing.assert_array_equal(matcher.compute(flat(90), flat(90)), blocks.compute(flat(90), flat(90)))
+    theirs, ours = blocks.compute(*grey), matcher.compute(*grey)
+    assert ours.dtype == theirs.dtype
+    both = (theirs > (min_disparity - 1) * 16) & (ours > (min_disparity - 1) * 16)
+    assert both.mean() > 0.3
+    assert np.median(np.abs(ours[both] - theirs[both])) <= 4  # a quarter of a px

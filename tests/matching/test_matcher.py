@@ -1,0 +1,148 @@
+"""The whole pipeline against the oracle, and what a matcher promises about itself."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import bdis
+from tests import naive
+from tests.scenes import warped_pair
+
+SIZES = [(96, 128), (97, 131), (64, 150), (33, 47), (32, 32)]
+SETTINGS = [
+    ("paper", {}),
+    ("paper-2021", {}),
+    ("dis", {}),
+    ("fast", {}),
+    ("balanced", {}),
+    ("accurate", {}),
+    ("balanced", {"smoothing": 0.0, "slanted": False}),
+    ("balanced", {"start": "zero", "finest_level": 2, "min_probability": 0.1}),
+    ("balanced", {"slanted": False, "smoothing_rounds": 0, "min_disparity": -4.0, "max_disparity": 9.0}),
+    ("paper", {"sigma_spatial": None}),
+    ("paper", {"propagate": False, "level_weights": "2^n"}),
+    ("fast", {"patch_size": 12}),
+    ("fast", {"patch_size": 4, "overlap": 0.5, "window_step": 0.7}),
+    ("fast", {"patch_size": 6, "overlap": 0.9, "newton": False}),
+    ("fast", {"patch_size": 16, "overlap": 0.7, "sigma_r": 4.0}),
+    ("fast", {"finest_level": 2, "level_weights": "equal"}),
+    ("fast", {"min_disparity": -4.0, "max_disparity": 9.0, "segment_filter": False}),
+]
+
+
+def with_borders(left, right):
+    """Black where a rectified image has nothing: along the sides, at the top and in a hole."""
+    left, right = left.copy(), right.copy()
+    left[:, :9] = 0
+    left[:5] = 0
+    right[:, -7:] = 0
+    right[20:24, 15:25] = 0
+    return left, right
+
+
+@pytest.mark.parametrize("black", [False, True], ids=["seen", "borders"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("preset", "changes"), SETTINGS, ids=str)
+def test_equals_the_oracle(preset, changes, size, black):
+    left, right, _ = warped_pair(*size, seed=1)
+    if black:
+        left, right = with_borders(left, right)
+    matcher = bdis.StereoMatcher(preset, **changes)
+    if min(size) <= 2 ** (matcher.settings.finest_level) * (matcher.settings.patch_size - 1):
+        pytest.skip("no patch fits the finest level of this size; see test_too_small_for_a_patch_says_so")
+    result = matcher.match(left, right)
+    disparity, probability = naive.match(left, right, matcher.settings)
+    if matcher.settings.smoothing:
+        # The second search sees a warped image in whole grey steps; one step more or less moves a patch a little.
+        known = ~np.isnan(disparity)
+        assert np.mean(known != result.known) < 5e-3
+        known &= result.known
+        if known.any():
+            error = np.abs(result.disparity - disparity)[known]
+            assert np.percentile(error, 99) < 5e-3
+            assert error.max() < 0.1
+            assert np.percentile(np.abs(result.probability - probability)[known], 99) < 2e-3
+        return
+    np.testing.assert_array_equal(np.isnan(result.disparity), np.isnan(disparity))
+    # Float32 against float64; a search that stops one step earlier or later differs by its last step at most.
+    np.testing.assert_allclose(result.disparity, disparity, atol=2e-3)
+    known = ~np.isnan(disparity)
+    assert not known.any() or np.percentile(np.abs(result.disparity - disparity)[known], 99) < 1e-4
+    np.testing.assert_allclose(result.probability, probability, atol=1e-4)
+
+
+def test_colour_equals_the_oracle():
+    rng = np.random.default_rng(5)
+    left, right, _ = warped_pair(70, 91, seed=2)
+    tint = rng.uniform(0.4, 1, (1, 1, 3))
+    left, right = ((image[..., None] * tint).astype(np.uint8) for image in (left, right))
+    matcher = bdis.StereoMatcher("fast")
+    disparity, _ = naive.match(left, right, matcher.settings)
+    np.testing.assert_allclose(matcher.match(left, right).disparity, disparity, atol=1e-3)
+
+
+def test_too_small_for_a_patch_says_so():
+    image = np.full((40, 40), 9, np.uint8)
+    with pytest.raises(ValueError, match="40x40.*patch_size 16.*finest_level 3"):
+        bdis.StereoMatcher("fast", patch_size=16, finest_level=3).match(image, image)
+
+
+def traced_match(matcher, left, right):
+    """The result, and the most bytes allocated at once on the way."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        result = matcher.match(left, right)
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_is_allocated_after_the_first_frame_but_the_result():
+    left, right, _ = warped_pair(240, 320, seed=3)
+    matcher = bdis.StereoMatcher("fast")
+    matcher.match(left, right)
+    result, peak = traced_match(matcher, left, right)
+    returned = result.disparity.nbytes + result.probability.nbytes
+    assert peak < returned + 40_000  # Python's own frames, tuples and futures
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.float64])
+def test_workspace_is_under_60_bytes_a_pixel(kind):
+    left, right, _ = warped_pair(480, 640, seed=4)
+    left, right = ((image.astype(np.float64) / 255).astype(kind) if kind == np.float64 else image.astype(kind)
+                   for image in (left, right))  # fmt: skip
+    matcher = bdis.StereoMatcher("balanced")
+    matcher.match(left[:64, :64], right[:64, :64])
+    result, peak = traced_match(matcher, left, right)
+    extra = peak - result.disparity.nbytes - result.probability.nbytes
+    assert extra < 60 * left.size
+
+
+def test_results_share_memory_only_with_results_nobody_holds(monkeypatch):
+    monkeypatch.setattr("bdis.matching.workspace.LARGE_PIXELS", 0)
+    left, right, _ = warped_pair(64, 96, seed=6)
+    matcher = bdis.StereoMatcher("fast")
+    view = matcher.match(left, right).disparity[10:20]
+    copies = [view.copy()]
+    held = [matcher.match(right, left) for _ in range(5)]
+    addresses = {result.disparity.ctypes.data for result in held}
+    assert len(addresses) == 5
+    np.testing.assert_array_equal(view, copies[0])
+    del held, view
+    again = {matcher.match(left, right).disparity.ctypes.data for _ in range(6)}
+    assert len(again) <= 2
+
+
+def test_streamed_results_equal_others(monkeypatch):
+    """Large results are written past the caches; the same picture in the other way gives the same bits."""
+    left, right, _ = warped_pair(96, 128, seed=7)
+    plain = bdis.StereoMatcher("fast").match(left, right)
+    monkeypatch.setattr("bdis.matching.workspace.LARGE_PIXELS", 0)
+    matcher = bdis.StereoMatcher("fast")
+    streamed = matcher.match(left, right)
+    assert matcher._workspace.streaming
+    np.testing.assert_array_equal(plain.disparity, streamed.disparity)
+    np.testing.assert_array_equal(plain.probability, streamed.probability)

@@ -1,0 +1,321 @@
+"""No kernel touches memory that is not its own.
+
+Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given -
+the user's images and masks, the workspace, the results - lies directly before or directly after a page that nobody may
+touch, so one byte too far ends the process.  What lies within an array but was never written for this pair is no
+better: scratch starts as garbage, and the result must be that of a fresh matcher.  The fuzz runs in a child; to see
+one case again, under a debugger if need be:
+
+    python tests/test_memory_safety.py SEED
+"""
+
+import ctypes
+import dataclasses
+import faulthandler
+import gc
+import math
+import mmap
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bdis.matching.images
+import bdis.matching.matcher
+import bdis.matching.workspace
+from bdis.matching.settings import PRESETS
+
+CASES = 1000
+CANARY = 0xA5
+DIFFERS = "not the result of a fresh matcher"
+PROT_NONE, PROT_READ = 0, 1  # as in sys/mman.h; the module mmap lacks the first
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guard pages are set up with Linux's mprotect")
+
+
+class Arena:
+    """Arrays that each end just before (``edge`` "end") or begin just after ("start") an inaccessible page.
+
+    Page sizes allow only one tight side; up to the page on the other side lie canary bytes that show stray writes.
+    """
+
+    def __init__(self, edge: str):
+        self.edge = edge
+        self._protect = ctypes.CDLL(None, use_errno=True).mprotect
+        self._protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+        self._canaries: list[np.ndarray] = []
+        self._begins: set[int] = set()
+
+    def zeros(self, shape: Any, dtype: Any = float, row_gap: int = 0) -> np.ndarray:
+        """As ``np.zeros``, with ``row_gap`` more elements between rows."""
+        shape, dtype = (shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype)
+        packed = np.empty((1, *shape[1:]), dtype)
+        strides = packed.nbytes + row_gap * dtype.itemsize, *packed.strides[1:]
+        used = (shape[0] - 1) * strides[0] + packed.nbytes
+        room = math.ceil(used / mmap.PAGESIZE) * mmap.PAGESIZE
+        memory = mmap.mmap(-1, room + 2 * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        body = np.frombuffer(memory, np.uint8, room, mmap.PAGESIZE)
+        self._set_access(body.ctypes.data - mmap.PAGESIZE, mmap.PAGESIZE, PROT_NONE)
+        self._set_access(body.ctypes.data + room, mmap.PAGESIZE, PROT_NONE)
+        body.fill(CANARY)
+        offset = room - used if self.edge == "end" else 0
+        self._canaries.append(body[:offset] if self.edge == "end" else body[used:])
+        self._begins.add(body.ctypes.data + offset)
+        array = np.ndarray(shape, dtype, memory, mmap.PAGESIZE + offset, strides)
+        array.fill(0)
+        return array
+
+    def copy(self, array: np.ndarray, row_gap: int = 0) -> np.ndarray:
+        """``array`` moved into this arena."""
+        moved = self.zeros(array.shape, array.dtype, row_gap)
+        moved[...] = array
+        return moved
+
+    def sealed_copy(self, array: np.ndarray, row_gap: int = 0) -> np.ndarray:
+        """Likewise, in pages that may only be read: what a user gives is never written to."""
+        moved = self.copy(array, row_gap)
+        page = moved.ctypes.data // mmap.PAGESIZE * mmap.PAGESIZE
+        self._set_access(page, (moved.shape[0] - 1) * moved.strides[0] + moved[0].nbytes, PROT_READ)
+        moved.flags.writeable = False
+        return moved
+
+    def holds(self, array: np.ndarray) -> bool:
+        """Whether ``array`` lies at its guard page."""
+        return array.ctypes.data in self._begins
+
+    def is_intact(self) -> bool:
+        """Whether nobody wrote beside an array."""
+        return all((canary == CANARY).all() for canary in self._canaries)
+
+    def _set_access(self, address: int, size: int, access: int) -> None:
+        if self._protect(address, size, access):
+            raise OSError(ctypes.get_errno(), "mprotect")
+
+
+class GuardedNumPy:
+    """NumPy as a module of bdis sees it, with its allocations in an arena."""
+
+    def __init__(self, arena: Arena):
+        self.zeros = self.empty = arena.zeros
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def move_arrays(value: Any, arena: Arena, moved: dict[int, np.ndarray]) -> Any:
+    """``value`` with every array within moved into ``arena``; ``moved`` keeps shared arrays shared."""
+    if isinstance(value, np.ndarray):
+        if id(value) not in moved:
+            moved[id(value)] = arena.copy(value)
+        return moved[id(value)]
+    if isinstance(value, list | tuple):
+        items = [move_arrays(item, arena, moved) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if dataclasses.is_dataclass(value):
+        fields = {f.name: move_arrays(getattr(value, f.name), arena, moved) for f in dataclasses.fields(value)}
+        return dataclasses.replace(value, **fields)
+    return value
+
+
+def spoil(scratch: Any, rng: np.random.Generator) -> None:
+    """Fill the arrays of ``scratch`` with anything: what earlier frames left there must not lead a kernel astray."""
+    if dataclasses.is_dataclass(scratch):
+        scratch = [getattr(scratch, f.name) for f in dataclasses.fields(scratch) if f.name != "model"]
+    if scratch is None or isinstance(scratch, int | float):
+        return
+    if isinstance(scratch, np.ndarray):
+        scratch[...] = rng.integers(0, 256, (*scratch.shape, scratch.itemsize), np.uint8).view(scratch.dtype)[..., 0]
+        return
+    for item in scratch:
+        spoil(item, rng)
+
+
+def guard_workspace(work: bdis.matching.workspace.Workspace, arena: Arena, rng: np.random.Generator) -> None:
+    """Move all arrays of ``work`` to guard pages and fill its scratch with garbage."""
+    moved: dict[int, np.ndarray] = {}
+    for name, value in vars(work).copy().items():
+        setattr(work, name, move_arrays(value, arena, moved))
+    work.note_addresses()
+    for name in ("images_table", "table", "numbers"):
+        setattr(work, name, arena.copy(getattr(work, name)))
+    spoil([work.scratch, work.runs, work.run_rows, work.variance, work.start, work.surface], rng)
+
+
+def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, Any]:
+    """Settings for images of ``shortest_side`` px, most fields drawn anew."""
+    size = int(rng.choice([4, 6, 8, 10, 12, 14, 16]))
+    finest = [level for level in range(1, 5) if math.ceil(shortest_side / 2**level) >= size]
+    settings: dict[str, Any] = {
+        "patch_size": size,
+        "finest_level": int(rng.choice(finest)),
+        "coarsest_level": None,
+        "threads": int(rng.integers(1, 4)),
+    }
+    if rng.random() < 0.3:
+        settings["coarsest_level"] = int(rng.integers(settings["finest_level"], 11))
+    lowest = float(rng.choice([0, 0, -1e4, -60, -7.3, -1, 0.4, 5, 30, 9e4]))
+    highest = rng.choice([None, lowest + 1e-3, lowest + 0.5, lowest + 7, lowest + 64, 99_999.0])
+    choices = {
+        "overlap": float(rng.choice([0, 0.25, 0.4, 0.5, 0.55, 0.75, 0.9, 0.95])),
+        "max_iterations": int(rng.choice([1, 2, 6, 12, 100])),
+        "newton": bool(rng.integers(2)),
+        "stop_step": float(rng.choice([0, 0.01, 1])),
+        "window_step": float(rng.choice([0.1, 0.5, 1, 1.5, 1.9, 2])),
+        "fusion": str(rng.choice(["bayes", "residual"])),
+        "sigma_r": rng.choice([None, 0.01, 8.0]),
+        "sigma_spatial": rng.choice([None, 0.1, 4.0]),
+        "propagate": bool(rng.integers(2)),
+        "min_valid": float(rng.choice([0, 0.25, 0.75, 1])),
+        "min_support": float(rng.choice([0, 0.22, 1])),
+        "min_probability": float(rng.choice([0, 0.05, 0.3])),
+        "segment_filter": bool(rng.integers(2)),
+        "start": str(rng.choice(["global", "zero"])),
+        "smoothing": float(rng.choice([0, 0.5, 60, 1000])),
+        "smoothing_edge": float(rng.choice([0.1, 8, 1000])),
+        "smoothing_rounds": int(rng.integers(4)),
+        "outlier_distance": float(rng.choice([0.01, 1.5, 100])),
+        "sharpening": int(rng.integers(3)),
+        "slanted": bool(rng.integers(2)),
+        "dense": bool(rng.integers(2)),
+        "variance": [False, True, "paper"][int(rng.integers(3))],
+        "min_island": float(rng.choice([0, 0.005, 0.5])),
+    }
+    settings |= {name: value for name, value in choices.items() if rng.random() < 0.6}
+    if rng.random() < 0.5:
+        settings |= {"min_disparity": lowest, "max_disparity": highest}
+    return settings
+
+
+def random_pair(rng: np.random.Generator, height: int, width: int, kind: str) -> list[np.ndarray]:
+    """A pair that can be matched in places: blocks shifted by a few pixels, noise, black borders and holes."""
+    block = int(rng.integers(1, 7))
+    shift = int(rng.integers(-6, 7))
+    shape = height, width + 2 * abs(shift)
+    texture = rng.random((math.ceil(shape[0] / block), math.ceil(shape[1] / block), 4), np.float32)
+    scene = texture.repeat(block, 0).repeat(block, 1)[: shape[0], : shape[1]]
+    noise = rng.choice([0, 0.02, 1])
+    pair = []
+    for first in (abs(shift), abs(shift) + shift):
+        view = scene[:, first : first + width] + noise * rng.random((height, width, 4), np.float32)
+        view = np.clip(view, 0.01, 1)
+        if rng.random() < 0.05:
+            view[...] = rng.choice([0, 0.5])
+        if rng.random() < 0.3:
+            border = int(rng.integers(1, 20))
+            view[:, :border] = view[-border:] = 0
+        if rng.random() < 0.3:
+            view[rng.random((height, width)) < rng.choice([0.001, 0.05, 0.5])] = 0
+        pair.append(view)
+    dtype, channels = kind.split()
+    full_scale = {"uint8": 255, "uint16": 65535, "float32": rng.choice([1, 255])}[dtype]
+    pair = [(view * full_scale).astype(dtype) for view in pair]
+    return [view[..., 0] if channels == "1" else view[..., : int(channels)] for view in pair]
+
+
+def laid_out(image: np.ndarray, arena: Arena, layout: str, rng: np.random.Generator) -> np.ndarray:
+    """``image`` against a guard page, its rows packed, apart, or in an order that is not that of memory."""
+    if layout == "upside down":
+        return arena.sealed_copy(image[::-1])[::-1]
+    if layout == "mirrored":
+        return arena.sealed_copy(image[:, ::-1])[:, ::-1]
+    return arena.sealed_copy(image, int(rng.integers(1, 70)) if layout == "row gaps" else 0)
+
+
+def run_case(seed: int) -> None:
+    """Match random images at random settings, everything at guard pages; the last line printed tells which."""
+    rng = np.random.default_rng(seed)
+    edges = [32, 33, 47, 48, 49, 63, 64, 65, 96, 127, 128]
+    height, width = (int(rng.choice(edges) if rng.random() < 0.3 else rng.integers(32, 151)) for _ in range(2))
+    preset = str(rng.choice(list(PRESETS)))
+    settings = random_settings(rng, min(height, width))
+    arena = Arena(str(rng.choice(["end", "start"])))
+    print(f"seed {seed}: {height=} {width=} guard at the {arena.edge}, {preset=} {settings}", flush=True)
+
+    matcher = bdis.matching.matcher.StereoMatcher(preset, **settings)
+    matcher._workspace = bdis.matching.workspace.Workspace(height, width, matcher.settings)
+    guard_workspace(matcher._workspace, arena, rng)
+    previous = None
+    for _ in range(int(rng.choice([1, 1, 2, 3]))):
+        kind = str(rng.choice(["uint8 1", "uint8 3", "uint8 4", "uint16 1", "uint16 3", "float32 1", "float32 4"]))
+        layout = str(rng.choice(["packed", "packed", "row gaps", "row gaps", "upside down", "mirrored"]))
+        print(f"    images {kind}, {layout}", flush=True)
+        pair = [laid_out(image, arena, layout, rng) for image in random_pair(rng, height, width, kind)]
+        masks = {
+            name: laid_out(rng.random((height, width)) < rng.choice([0, 0.1, 0.9, 1]), arena, layout, rng)
+            for name in ("left_mask", "right_mask")
+            if rng.random() < 0.2
+        }
+        bdis.matching.images.np = bdis.matching.workspace.np = GuardedNumPy(arena)
+        result = matcher.match(*pair, **masks, previous=previous)
+        bdis.matching.images.np = bdis.matching.workspace.np = np
+        assert result.disparity.shape == result.probability.shape == (height, width)
+        assert ((result.probability >= 0) & (result.probability <= 1)).all()
+        assert arena.holds(result.disparity), "results are no longer allocated where this test can guard them"
+        assert arena.holds(matcher._workspace.levels[0].arrays.left), "the matcher no longer uses the guarded workspace"
+        assert arena.is_intact(), "a kernel wrote beside an array"
+        alone = bdis.matching.matcher.StereoMatcher(preset, **{**settings, "threads": 1})
+        fresh = alone.match(*pair, **masks, previous=previous)
+        for name in ("disparity", "probability", "variance"):
+            one, other = getattr(result, name), getattr(fresh, name)
+            if one is not None and not np.array_equal(one, other, equal_nan=True):
+                print(f"    {DIFFERS}: {name} of seed {seed}", flush=True)
+        if rng.random() < 0.7:
+            previous = result
+
+
+def overstep(edge: str) -> None:
+    """Read the first byte beyond an array; does not return."""
+    array = Arena(edge).zeros((3, 5), np.uint8)
+    ctypes.string_at(array.ctypes.data + (array.nbytes if edge == "end" else -1), 1)
+
+
+def run_child(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """This file as a program."""
+    command = [sys.executable, __file__, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.parametrize("edge", ["end", "start"])
+def test_guard_page_ends_a_process_that_oversteps(edge: str) -> None:
+    """Else the fuzz below would prove nothing."""
+    assert run_child("overstep", edge).returncode == -signal.SIGSEGV
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> subprocess.CompletedProcess[str]:
+    return run_child(0, CASES)
+
+
+def test_no_access_outside_arrays(fuzz: subprocess.CompletedProcess[str]) -> None:
+    last_case = fuzz.stdout[fuzz.stdout.rfind("\nseed ") :]
+    assert fuzz.returncode == 0, f"exit code {fuzz.returncode} at\n{last_case}\n{fuzz.stderr[-6000:]}"
+    assert f"seed {CASES - 1}:" in fuzz.stdout
+
+
+def test_result_depends_on_nothing_but_the_pair(fuzz: subprocess.CompletedProcess[str]) -> None:
+    """Not on what scratch held, on the pair before, on where the arrays lie or on the number of threads."""
+    assert [line.strip() for line in fuzz.stdout.splitlines() if DIFFERS in line] == []
+
+
+def main(arguments: list[str]) -> None:
+    """SEED: one case; BEGIN END: cases BEGIN to END - 1; overstep EDGE: die."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.enable()
+    if arguments[0] == "overstep":
+        overstep(arguments[1])
+        return
+    begin = int(arguments[0])
+    end = int(arguments[1]) if len(arguments) > 1 else begin + 1
+    for seed in range(begin, end):
+        run_case(seed)
+        if seed % 20 == 0:  # free the mappings: a process may have 65530
+            gc.collect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,279 @@
+"""Folders, rendered scenes, cameras, and what is said about what does not fit; videos are in test_video_sources.py."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bdis import Rig, StereoCalibration, write_image
+from bdis.evaluation.datasets import write_rendered
+from bdis.video.sources import (
+    BadFrame,
+    CameraSource,
+    SourceLost,
+    Track,
+    VideoSource,
+    open_source,
+)
+from bdis.video.sources.views import Splitter
+from tests.video.videos import HEIGHT, WIDTH, flat_pair, index_of, read_all, write_video
+
+FRAMES = 40
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("videos")
+
+
+@pytest.fixture(scope="module")
+def video(folder):
+    return write_video(folder / "both.mp4", FRAMES)
+
+
+# ---------------------------------------------------------------- folders
+
+
+def write_pairs(folder: Path, names: list[tuple[str, str]]) -> Path:
+    for index, pair in enumerate(names):
+        for name, image in zip(pair, flat_pair(index)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_image(folder / name, image)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [(f"left/{i}.png", f"right/{i}.png") for i in range(12)],
+        [(f"Left/frame{i}.jpg", f"Right/frame{i}.jpg") for i in range(12)],
+        [(f"cam0/{1000 + i}.png", f"cam1/{2000 + i}.png") for i in range(12)],
+        [(f"a{i}_left.png", f"a{i}_right.png") for i in range(12)],
+        [(f"L{i}.png", f"R{i}.png") for i in range(12)],
+        [(f"frame-{i}-l.png", f"frame-{i}-r.png") for i in range(12)],
+        [("left.png", "right.png")],
+    ],
+    ids=lambda names: names[-1][0],
+)
+def test_pairs_are_found_in_natural_order(tmp_path, names):
+    frames, complaints = read_all(open_source(write_pairs(tmp_path, names), fps=10))
+    assert complaints == []
+    assert [index_of(frame.left) for frame in frames] == list(range(len(names)))
+    assert [frame.time_s for frame in frames] == [i / 10 for i in range(len(names))]
+    assert all(frame.right.mean() > frame.left.mean() for frame in frames)
+
+
+def test_two_folders_and_two_images_are_pairs(tmp_path):
+    write_pairs(tmp_path, [(f"one/{i}.png", f"other/{i}.png") for i in range(3)])
+    frames, _ = read_all(open_source(tmp_path / "one", tmp_path / "other"))
+    assert [index_of(frame.left) for frame in frames] == [0, 1, 2]
+    frames, _ = read_all(open_source(tmp_path / "one" / "1.png", tmp_path / "other" / "1.png"))
+    assert [index_of(frame.left) for frame in frames] == [1]
+
+
+def test_images_with_both_views_are_taken_apart(tmp_path):
+    for index in range(3):
+        write_image(tmp_path / f"{index}.png", np.concatenate(flat_pair(index), 1))
+    frames, _ = read_all(open_source(tmp_path))
+    assert [index_of(frame.left) for frame in frames] == [0, 1, 2]
+    frames, _ = read_all(open_source(tmp_path / "2.png"))
+    assert frames[0].left.shape == (HEIGHT, WIDTH, 3)
+
+
+def test_a_missing_or_damaged_image_is_reported_and_skipped(tmp_path):
+    write_pairs(tmp_path, [(f"left/{i}.png", f"right/{i}.png") for i in range(5)])
+    (tmp_path / "right/1.png").unlink()
+    (tmp_path / "left/3.png").write_bytes(b"no image")
+    frames, complaints = read_all(open_source(tmp_path))
+    assert [frame.index for frame in frames] == [0, 2, 4]
+    assert "no right image for" in complaints[0]
+    assert "frame 3" in complaints[1]
+
+
+def test_a_folder_knows_its_rig(tmp_path):
+    write_pairs(tmp_path, [("left/1.png", "right/1.png")])
+    rig = Rig(50, 32, 24, 5, size=(WIDTH, HEIGHT))
+    rig.save(tmp_path / "rig.toml")
+    assert open_source(tmp_path).rig == rig
+
+
+def test_a_raw_calibration_beside_the_images_is_no_rig(tmp_path):
+    write_pairs(tmp_path, [("left/1.png", "right/1.png")])
+    k = np.array([[50, 0, 32], [0, 50, 24], [0, 0, 1]])
+    StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(WIDTH, HEIGHT)).save(
+        tmp_path / "calibration.json"
+    )
+    source = open_source(tmp_path)
+    assert source.rig is None
+    assert source.read() is not None
+
+
+def test_a_folder_may_be_named_by_a_number(tmp_path, monkeypatch):
+    write_pairs(tmp_path / "12", [("left/1.png", "right/1.png")])
+    monkeypatch.chdir(tmp_path)
+    assert len(read_all(open_source("12"))[0]) == 1
+
+
+def test_reading_goes_on_after_a_bad_frame(tmp_path):
+    write_pairs(tmp_path, [(f"left/{i}.png", f"right/{i}.png") for i in range(3)])
+    (tmp_path / "right/1.png").unlink()
+    frames = iter(open_source(tmp_path))
+    assert next(frames).index == 0
+    with pytest.raises(BadFrame):
+        next(frames)
+    assert next(frames).index == 2
+
+
+def test_a_data_set_is_a_source(tmp_path):
+    write_rendered(tmp_path / "set", "plane", frames=2, height=HEIGHT, width=WIDTH)
+    with open_source(tmp_path / "set") as source:
+        assert source.rig is not None
+        assert source.rig.size == (WIDTH, HEIGHT)
+        assert len(list(source)) == 2
+
+
+def test_a_folder_without_pairs_says_what_was_looked_for(tmp_path):
+    with pytest.raises(ValueError, match="looked for left and right folders"):
+        open_source(tmp_path)
+
+
+def test_views_whose_names_have_nothing_in_common_are_refused(tmp_path):
+    write_pairs(tmp_path, [("left/a.png", "right/b.png")])
+    write_image(tmp_path / "left/c.png", flat_pair(1)[0])
+    with pytest.raises(ValueError, match="2 left and 1 right images whose names have nothing in common"):
+        open_source(tmp_path)
+
+
+# ---------------------------------------------------------------- rendered scenes
+
+
+def test_a_rendered_video_goes_to_and_fro():
+    with open_source("render:plane,frames=9,distinct=4,height=32,width=48") as source:
+        images = [frame.left for frame in source]
+    assert [next(i for i, other in enumerate(images) if other is image) for image in images] == [
+        0, 1, 2, 3, 2, 1, 0, 1, 2,
+    ]  # fmt: skip
+
+
+def test_a_wrong_scene_or_option_is_refused_at_once():
+    with pytest.raises(ValueError, match="unknown scene 'liver'"):
+        open_source("render:liver")
+    with pytest.raises(ValueError, match="unknown option smok"):
+        open_source("render:colon,smok=1")
+
+
+# ---------------------------------------------------------------- cameras
+
+
+class FakeCapture:
+    """A capture card that is unplugged after ``frames`` pictures, and can be opened ``times`` times."""
+
+    opened, frames, times, released = 0, 5, 1, 0
+
+    def __init__(self, device):
+        FakeCapture.opened += 1
+        self.count = 0
+        self.is_there = FakeCapture.opened <= FakeCapture.times
+
+    def isOpened(self):
+        return self.is_there
+
+    def set(self, *_):
+        return True
+
+    def get(self, _):
+        return 30.0
+
+    def grab(self):
+        self.count += 1
+        return self.count <= self.frames
+
+    def retrieve(self):
+        return True, np.concatenate(flat_pair(self.count - 1), 1)[..., ::-1]
+
+    def release(self):
+        FakeCapture.released += 1
+
+
+@pytest.fixture
+def capture(monkeypatch):
+    import cv2
+
+    monkeypatch.setattr(cv2, "VideoCapture", FakeCapture)
+    for name, value in (("opened", 0), ("frames", 5), ("times", 1), ("released", 0)):
+        monkeypatch.setattr(FakeCapture, name, value)
+    return FakeCapture
+
+
+@pytest.mark.parametrize("where", ["0", 0, "/dev/video7"])
+def test_a_camera_is_opened_when_it_is_read_and_given_back(capture, where):
+    with open_source(where) as source:
+        assert isinstance(source, CameraSource)
+        assert source.is_live
+        assert capture.opened == 0
+        frame = source.read()
+        assert index_of(frame.left) == 0
+        assert source.fps == 30
+    assert capture.released == 1
+
+
+def test_a_camera_that_is_unplugged_is_lost_and_one_that_never_was_is_an_error(capture):
+    source = open_source("0")
+    for _ in range(5):
+        source.read()
+    with pytest.raises(SourceLost, match="no more pictures"):
+        source.read()
+    source.close()
+    with pytest.raises(SourceLost, match="cannot be opened"):
+        source.read()
+    with pytest.raises(OSError, match="cannot be opened") as caught:
+        open_source("1").read()
+    assert not isinstance(caught.value, SourceLost)
+
+
+def test_two_cameras_give_a_view_each(capture, monkeypatch):
+    monkeypatch.setattr(capture, "times", 2)
+    with open_source(0, 1, color=False) as source:
+        frame = source.read()
+    assert frame.left.shape == (HEIGHT, 2 * WIDTH)
+
+
+# ---------------------------------------------------------------- what does not fit
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("{video}", "{folder}"), {}, "not of one kind"),
+        (("{video}", "{video}"), {"layout": "side-by-side"}, "right view is given too"),
+        (("{folder}",), {"deinterlace": True}, "deinterlace is for videos"),
+        (("render:colon", "render:colon"), {}, "has both views"),
+        (("{video}",), {"layout": "diagonal"}, "layout is 'diagonal'"),
+        (("{video}",), {"fps": 10.0}, "fps is for folders and cameras"),
+        (("render:plane,frames=2.5",), {}, "expected a whole number"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(video, folder, arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        open_source(*(text.format(video=video, folder=folder) for text in arguments), **options)
+
+
+def test_nothing_is_opened_before_it_is_needed(video, monkeypatch):
+    import av
+
+    monkeypatch.setattr(av, "open", lambda *_, **__: pytest.fail("opened too early"))
+    open_source(video)
+    VideoSource(Track(str(video)), Splitter())
+
+
+def test_closing_gives_the_file_back(video):
+    import os
+
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    for _ in range(20):
+        with open_source(video) as source:
+            source.read()
+    time.sleep(0)
+    after = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    assert after <= before
