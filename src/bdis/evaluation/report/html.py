@@ -89,8 +89,8 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from .runner import Outcome
-    >>> from .summary import summarise
+    >>> from bdis.evaluation.runner import Outcome
+    >>> from bdis.evaluation.summary import summarise
     >>> frame = {"group": "a", "frame": "1", "size": [4, 2], "methods": {"m": {"predicted": 6}}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "report.html")
