@@ -19,22 +19,230 @@ the time, and once, without re-weighting outliers.  That has weights of its own,
 of the disparity itself from the surface, ``REST``.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from typing import NamedTuple
 
-SURFACE = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17, "rest": 0.0}
-MEASURED = {"floor": 9e-4, "spread": 0.77, "slope": 0.32, "hole": 0.81, "rest": 2.9}
+import numpy as np
+
+from ..vector.cache import Kernel
+from ..vector.crew import Crew
+from . import kernels
+from .fusion import BayesianFusion
+from .kernels.certainty import ErrorModel, Limits
+from .kernels.fusion import VarianceMixture
+from .kernels.layout import Map, Maps, map_stride
+from .kernels.patches import Patches
+from .kernels.pyramid import Image, Views
+from .kernels.segments import Runs
+from .kernels.surface import Surface
+from .memory import Arena
+from .segments import SegmentFilter
+from .settings import Settings
+from .surface import SurfaceFit
+
+
+class Weights(NamedTuple):
+    """Weights of the variance's terms, see above."""
+
+    floor: float  # px^2 of the level
+    spread: float
+    slope: float
+    hole: float
+    rest: float
+
+
+SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
+MEASURED = Weights(floor=9e-4, spread=0.77, slope=0.32, hole=0.81, rest=2.9)
 ODDS_PER_PX2 = 0.15
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
+SCATTER_SMOOTHING = 60.0
 
 
-def model(weights: dict[str, float], width: int, level: int) -> NDArray[np.float32]:
-    """Weights as `kernels.judge` takes them, for a level ``level`` that is ``width`` px wide.
+def error_model(weights: Weights, width: int, level: int) -> ErrorModel:
+    """The model as kernels take it, for a level that is ``width`` px wide.
 
     Examples
     --------
-    >>> model(SURFACE, 320, 1).shape
-    (1, 7)
+    >>> error_model(SURFACE, 320, 1).largest_hole
+    64.0
     """
-    odds = ODDS_PER_PX2 * 4.0**level
-    return np.array([[*weights.values(), LARGEST_HOLE * width, odds]], np.float32)
+    return ErrorModel(**weights._asdict(), largest_hole=LARGEST_HOLE * width, odds=odds_per_px2(level))
+
+
+def odds_per_px2(level: int) -> float:
+    """Odds of being wrong per px^2 of ``level``, whose pixels are 2^level px of the image wide."""
+    return ODDS_PER_PX2 * 4.0**level
+
+
+def empty_map(height: int, width: int, arena: Arena) -> Map:
+    """A map for a level of ``height`` x ``width`` px."""
+    return Map(values=arena.zeros((height, map_stride(width)), np.float32), width=width)
+
+
+class SurfaceCertainty:
+    """Disparity, probability and variance of a surface.
+
+    Parameters
+    ----------
+    surface : Surface
+        Of the finest level.
+    first_density : Map
+        Density of the surface before the second search; the surface's own if there was none.
+    views : Views
+        Images along which the second search went.
+    wide : Map or None
+        A surface that reaches across holes: every pixel gets a disparity.
+    maps : Maps
+        Disparity and probability of the finest level, in and out.
+    room : Runs
+        To find islands in.
+    settings : Settings
+        Of the matcher.
+    arena : Arena
+        Where buffers come from.
+
+    Attributes
+    ----------
+    variance : Map
+        px^2 of the level, NaN = unknown.
+    """
+
+    def __init__(
+        self,
+        surface: Surface,
+        first_density: Map,
+        views: Views,
+        wide: Map | None,
+        maps: Maps,
+        room: Runs,
+        settings: Settings,
+        arena: Arena,
+    ):
+        self._surface, self._first_density, self._views, self._wide = surface, first_density, views, wide
+        self._maps = maps
+        level, px = settings.finest_level, 2.0**settings.finest_level
+        self._keep_found = settings.smoothing == 0
+        weights = MEASURED if self._keep_found else SURFACE
+        self._model = error_model(weights, surface.width, level)
+        self._limits = Limits(
+            min_probability=settings.min_probability,
+            lowest=settings.min_disparity / px,
+            highest=math.inf if settings.max_disparity is None else settings.max_disparity / px,
+        )
+        self._checks_usable = settings.slanted and settings.smoothing > 0
+        smallest = math.ceil(settings.min_island * surface.width * surface.height)
+        self._islands = SegmentFilter(maps, smallest, room) if settings.min_island > 0 and wide is None else None
+        self._rescores = bool(settings.variance)
+        self.variance = empty_map(surface.height, surface.width, arena)
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Fill the maps and ``variance``."""
+        if self._wide is not None:
+            kernels.score_dense(
+                self._surface, self._first_density, self._wide, self._model, self._maps, self.variance,
+                self._keep_found, crew,
+            )  # fmt: skip
+            return
+        kernels.score_surface(
+            self._surface, self._first_density, self._views, self._model, self._limits, self._maps, self.variance,
+            has_hidden and self._checks_usable, crew,
+        )  # fmt: skip
+        if self._islands is not None:
+            self._islands.run(crew)
+            if self._rescores:
+                kernels.score_by_variance(self._maps, self.variance, self._model.odds, crew)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        if self._wide is not None:
+            return [kernels.score_dense]
+        islands = self._islands.kernels() if self._islands is not None else []
+        rescoring = [kernels.score_by_variance] if self._islands is not None and self._rescores else []
+        return [kernels.score_surface, *islands, *rescoring]
+
+
+class ScatterCertainty:
+    """Variance and probability of disparities without a surface: how far they scatter about one through them.
+
+    The surface is fitted on the level above, which takes a quarter of the time.
+
+    Parameters
+    ----------
+    guide : Image
+        Left image of the level above.
+    maps : Maps
+        Disparity and probability of the finest level; the probability is replaced.
+    settings : Settings
+        Of the matcher.
+    arena : Arena
+        Where buffers come from.
+
+    Attributes
+    ----------
+    variance : Map
+        px^2 of the finest level, NaN = unknown.
+    """
+
+    def __init__(self, guide: Image, maps: Maps, settings: Settings, arena: Arena):
+        self._maps, self._found = maps, Map(values=maps.disparity, width=maps.width)
+        self._fit = SurfaceFit(guide, SCATTER_SMOOTHING / 4, settings, arena)
+        surface, level = self._fit.surface, settings.finest_level
+        self._coarse = empty_map(surface.height, surface.width, arena)
+        self._coarse_variance = empty_map(surface.height, surface.width, arena)
+        self._model = error_model(MEASURED, surface.width, level + 1)
+        self._odds = odds_per_px2(level)
+        self.variance = empty_map(len(maps.disparity), maps.width, arena)
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Fill ``variance`` and the probability of the maps."""
+        kernels.halve_disparity(self._found, self._coarse, crew)
+        self._fit.bind(crew)
+        self._fit.fit_once(self._coarse, crew)
+        kernels.score_scatter(self._fit.surface, self._coarse, self._model, self._coarse_variance, crew)
+        kernels.enlarge_variance(self._coarse_variance, self.variance, False, crew)
+        kernels.score_by_variance(self._maps, self.variance, self._odds, crew)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        scores = [kernels.score_scatter, kernels.enlarge_variance, kernels.score_by_variance]
+        return [kernels.halve_disparity, *self._fit.kernels(), *scores]
+
+
+class PaperVariance:
+    """The paper's variance [III-E, Eq. 16-19] of the patches that were searched last.
+
+    Parameters
+    ----------
+    patches : Patches
+        With their variance (Eq. 16-18).
+    fusion : BayesianFusion
+        Their spatial mixture.
+    maps : Maps
+        Which pixels are known.
+    settings : Settings
+        Of the matcher.
+    arena : Arena
+        Where buffers come from.
+
+    Attributes
+    ----------
+    variance : Map
+        px^2 of the level, NaN = unknown.
+    """
+
+    def __init__(self, patches: Patches, fusion: BayesianFusion, maps: Maps, settings: Settings, arena: Arena):
+        self._patches, self._mixture, self._maps = patches, fusion.mixture, maps
+        self.variance = empty_map(len(maps.disparity), maps.width, arena)
+        self._out = VarianceMixture(
+            spread=arena.zeros((patches.rows.shape[1], map_stride(maps.width)), np.float32),
+            variance=self.variance.values,
+            unfitted=settings.patch_size**2 / 4,  # sigma is half a patch
+        )
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Fill ``variance``."""
+        kernels.fuse_variance(self._patches, self._mixture, self._maps, self._out, crew)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        return [kernels.fuse_variance]

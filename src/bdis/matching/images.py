@@ -1,4 +1,4 @@
-"""Check a user's images at the edge and hand the kernels something plain."""
+"""Check a user's images at the edge and hand the kernels something they can read."""
 
 from typing import Any, NamedTuple
 
@@ -11,32 +11,32 @@ _SUPPORTED = "BHfd"  # NumPy's letters for uint8, uint16, float32 and float64, i
 _LUMA = (0.299, 0.587, 0.114)
 
 
-class Plain(NamedTuple):
+class Pixels(NamedTuple):
     """An image the kernels can read: uint8 (h, w * channels), or float32 (h, w) with channels 0."""
 
-    pixels: Image
+    values: Image
     channels: int
-    full_scale: float  # value of white
+    white: float  # brightness of white
 
 
-class PlainReader:
-    """Turns images of one size into :class:`Plain` ones; keeps its buffers between frames."""
+class PixelReader:
+    """Turns images of one size into :class:`Pixels` ones; keeps its buffers between frames."""
 
     def __init__(self) -> None:
         self._buffers: dict[str, Image] = {}
 
-    def read(self, image: Image, name: str) -> Plain:
+    def read(self, image: Image, name: str) -> Pixels:
         """``image`` as checked by :func:`check_image`, with nothing allocated after the first frame."""
         if image.dtype.char == "B":
             channels = 1 if image.ndim == 2 else image.shape[2]
-            return Plain(self._rows(image, name), channels, 255.0)
+            return Pixels(self._rows(image, name), channels, 255.0)
         with np.errstate(over="ignore", invalid="ignore"):  # reported below, in words
             grey, low, high = self._grey(image, name)
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ValueError(f"{name} holds NaN or infinite values; replace them by 0 (= not seen) first")
         if low < 0:
             raise ValueError(f"{name} holds negative values (down to {low:g}); expected brightness from 0 up")
-        return Plain(grey, 0, 65535.0 if image.dtype.kind == "u" else float_full_scale(high, name))
+        return Pixels(grey, 0, 65535.0 if image.dtype.kind == "u" else float_full_scale(high, name))
 
     def _buffer(self, key: str, shape: tuple[int, ...], dtype: Any) -> Image:
         held = self._buffers.get(key)

@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import kernels, steps
-from .bands import Band, Bands
-from .images import Image, check_pair, check_previous
-from .pyramid import PyramidBuilder
+from ..vector.crew import Crew, Threads
+from .images import check_pair, check_previous
 from .result import StereoResult
 from .settings import Settings, settings_for
-from .workspace import Workspace
+from .stages import Stages
 
 
 class StereoMatcher:
@@ -38,9 +36,8 @@ class StereoMatcher:
 
     def _prepare(self, settings: Settings) -> None:
         self.settings = settings
-        self._bands = Bands(self.settings.threads)
-        self._pyramid = PyramidBuilder(self.settings)
-        self._workspace: Workspace | None = None
+        self._threads = Threads(settings.threads)
+        self._stages: Stages | None = None
         self._busy = threading.Lock()
 
     def __getstate__(self) -> Settings:
@@ -95,28 +92,13 @@ class StereoMatcher:
         images = check_pair(left, right)
         if previous is not None:
             check_previous(previous, images[0])
-        work = self._workspace_for(*images[0].shape[:2])
-        plain = self._pyramid.read(images)
-        has_hidden = any(mask is not None for mask in masks)
-        if has_hidden:
-            self._pyramid.mark_seen(work, plain, masks)
-        results = work.result_arrays(3 if self.settings.variance else 2)
-        remembers = steps.remember(work, previous)
-
-        def halve_and_solve(band: Band) -> bool:
-            is_black = self._pyramid.halve(plain, work, band)
-            return self._solve(band, work, is_black, has_hidden, remembers, results)
-
-        if self._bands.run(halve_and_solve):
-            has_hidden = True  # a pixel is black: not seen
-            self._pyramid.mark_seen(work, plain, masks)
-            self._bands.run(lambda band: self._solve(band, work, True, True, remembers, results))
-        if has_hidden and not self.settings.dense:
-            for known in results[::2]:  # disparity, and variance if there is one
-                kernels.hide_unseen(work.seen[0], known, results[1])
-        variance = results[2] if self.settings.variance else None
-        memory = steps.memorise(work) if previous is not None and work.slanted else None
-        return StereoResult(results[0], results[1], variance, memory)
+        stages = self._stages_for(*images[0].shape[:2])
+        stages.pyramid.read(images, masks)
+        if stages.previous is not None:
+            stages.previous.bring_back(previous)
+        arrays = stages.enlarge.new_result()
+        self._threads.run(lambda crew: _solve(stages, crew))
+        return stages.result(arrays, is_video=previous is not None)
 
     def compute(self, left: Any, right: Any) -> NDArray[np.int16]:
         """Disparity as ``cv2.StereoMatcher.compute`` gives it.
@@ -137,37 +119,24 @@ class StereoMatcher:
         fixed = np.nan_to_num(disparity * np.float32(16), nan=unknown)
         return np.asarray(np.rint(np.clip(fixed, -32768, 32767)), np.int16)
 
-    def _workspace_for(self, height: int, width: int) -> Workspace:
-        work = self._workspace
-        if work is None or (work.height, work.width) != (height, width):
-            work = self._workspace = Workspace(height, width, self.settings)
-        return work
+    def _stages_for(self, height: int, width: int) -> Stages:
+        """Buffers are made once per image size."""
+        if self._stages is None or self._stages.size != (height, width):
+            self._stages = Stages(height, width, self.settings)
+        return self._stages
 
-    def _solve(
-        self, band: Band, work: Workspace, is_black: bool, has_hidden: bool, remembers: bool, results: list[Image]
-    ) -> bool:
-        """One band of rows from level 1 to the result; True if unseen pixels must be marked first."""
-        settings, finest = self.settings, len(work.levels) - 1
-        if kernels.prepare(work.images_table, work.level_table, is_black, has_hidden, *band):
-            return True
-        if work.start:
-            steps.try_all(work, work.start, has_hidden, band)
-        first = 1 if work.start else 0
-        likeness = 0.0
-        if remembers:
-            steps.search(work, range(first, finest), has_hidden, band)
-            likeness, first = steps.agreement(work, band), finest
-        if likeness >= steps.MIN_AGREEMENT:
-            steps.recall(work, band)
-        else:
-            steps.search(work, range(first, finest + 1), has_hidden, band)
-        if work.surface and work.surface.number == settings.finest_level:
-            steps.fit_surface(work, work.surface, settings, has_hidden, likeness, band)
-        elif work.surface:
-            steps.measure_scatter(work, work.surface, settings, band)
-        if settings.variance == "paper":
-            steps.fuse_variance(work, band)
-        if settings.variance:
-            steps.enlarge(work, work.variance, results[2], results[1], band)
-        steps.enlarge(work, work.levels[-1].arrays.disparity, results[0], results[1], band)
-        return False
+
+def _solve(stages: Stages, crew: Crew) -> None:
+    """The paper's Figure 1, and what goes beyond it.  Every thread runs this on its own share of the rows."""
+    has_hidden = stages.pyramid.run(crew)  # levels by 2x2 means, and which pixels were seen
+    if stages.start:
+        stages.start.run(has_hidden, crew)  # beyond the paper: all disparities tried on the coarsest level
+    for level in stages.levels_to_search(crew):  # coarse to fine
+        level.search.run(has_hidden, crew)  # III-A and III-B: LK search of every patch, and its posterior
+        level.fusion.run(crew)  # III-C and III-D: from patches to pixels, with what coarser levels say
+        level.filter.run(crew)  # III-F: small segments are removed
+    if stages.surface:
+        stages.surface.run(has_hidden, crew)  # beyond the paper: a surface, and a second search along it
+    for certainty in stages.certainty:
+        certainty.run(has_hidden, crew)  # III-E, or the calibrated variance and probability
+    stages.enlarge.run(has_hidden, crew)  # to the size of the image

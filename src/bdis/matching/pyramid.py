@@ -1,62 +1,137 @@
-"""Fill a workspace's pyramid from a pair of images."""
+"""The image pyramid: levels of both images by 2x2 means, and which of their pixels the cameras saw."""
 
 from typing import Any
 
 import numpy as np
 
+from ..vector.cache import Kernel
+from ..vector.crew import Crew
 from . import kernels
-from .bands import Band
-from .images import Image, Plain, PlainReader, check_mask
-from .kernels.layout import PAD
-from .settings import Settings
-from .workspace import Workspace
+from .images import Image, PixelReader, Pixels, check_mask
+from .kernels.layout import PAD, image_stride
+from .kernels.pyramid import ByteImage, FloatImage, Seen, Views
+from .kernels.pyramid import Image as LevelImage
+from .levels import halved
+from .memory import Arena
 
-_SIDES = "left", "right"
+SIDES = "left", "right"
 _HALVE = {1: kernels.halve_grey, 3: kernels.halve_rgb, 4: kernels.halve_rgba}
 _MARK_SEEN = {1: kernels.mark_seen_grey, 3: kernels.mark_seen_rgb, 4: kernels.mark_seen_rgba}
 
 
-class PyramidBuilder:
-    """Level 1 of a pair, and which pixels the cameras saw."""
+class Pyramid:
+    """Levels 1 to ``coarsest`` of a pair.
 
-    def __init__(self, settings: Settings):
-        self._scale = settings.intensity_scale
-        self._reader = PlainReader()
+    Parameters
+    ----------
+    height, width : int
+        px of the images.
+    coarsest : int
+        Last level.
+    searched : range
+        Levels on which patches are searched.
+    intensity_scale : int
+        Steps per 8-bit grey level.
+    arena : Arena
+        Where buffers come from.
 
-    def read(self, images: tuple[Image, Image]) -> list[Plain]:
-        """The pair as the kernels want it, checked."""
-        return [self._reader.read(image, name) for image, name in zip(images, _SIDES)]
+    Attributes
+    ----------
+    images : list of list of LevelImage
+        Left and right; each from level 1 on.
+    seen : list of list of Seen
+        Left and right; each from the image itself (level 0) on.
+    views : dict of int to Views
+        What the search reads, by level.
+    """
 
-    def halve(self, plain: list[Plain], work: Workspace, band: Band) -> bool:
-        """Fill one band of level 1 of both images, in integers; True if a pixel there is black."""
+    def __init__(self, height: int, width: int, coarsest: int, searched: range, intensity_scale: int, arena: Arena):
+        self._scale = intensity_scale
+        self._reader = PixelReader()
+        sizes = [halved(height, width, n) for n in range(1, coarsest + 1)]
+        self.images = [
+            [LevelImage(pixels=arena.zeros((h, image_stride(w)), np.int16), width=w) for h, w in sizes] for _ in SIDES
+        ]
+        self.seen = [
+            [Seen(mask=arena.zeros((height, width), np.uint8), pad=0, width=width)]
+            + [Seen(mask=arena.zeros((h, image_stride(w)), np.uint8), pad=PAD, width=w) for h, w in sizes]
+            for _ in SIDES
+        ]
+        self.views = {n: self._views(n, arena) for n in searched}
+        nothing = np.zeros((1, 1), np.uint8)
+        self._bytes = [ByteImage(pixels=nothing) for _ in SIDES]
+        self._floats = [FloatImage(pixels=nothing.astype(np.float32)) for _ in SIDES]
+        self._given: list[Pixels] = []
+        self._masks: list[Image | None] = [None, None]
+
+    def _views(self, number: int, arena: Arena) -> Views:
+        left, right = (levels[number - 1] for levels in self.images)
+        shape = left.pixels.shape
+        return Views(
+            left=left.pixels,
+            gradient=arena.zeros(shape, np.int16),
+            right=right.pixels,
+            usable_left=arena.zeros(shape, np.uint8),
+            usable_right=arena.zeros(shape, np.uint8),
+            width=left.width,
+        )
+
+    def read(self, images: tuple[Image, Image], masks: tuple[Any, Any]) -> None:
+        """Take a pair, checked, and what the user says was seen of it; before `run`."""
+        self._given = [self._reader.read(image, name) for image, name in zip(images, SIDES)]
+        self._masks = [
+            None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
+            for mask, name in zip(masks, SIDES)
+        ]
+        for side, given in enumerate(self._given):
+            (self._bytes if given.channels else self._floats)[side].update(pixels=given.values)
+
+    def run(self, crew: Crew) -> bool:
+        """Fill all levels; True if some pixels were not seen: masked, or exactly black."""
+        is_black = self._halve_images(crew)
+        for left, right, coarser_left, coarser_right in zip(*self.images, *(levels[1:] for levels in self.images)):
+            kernels.halve(left, coarser_left, crew)
+            kernels.halve(right, coarser_right, crew)
+        for views in self.views.values():
+            kernels.take_gradient(views, crew)
+        has_hidden = crew.any(is_black) or any(mask is not None for mask in self._masks)
+        if has_hidden:
+            if crew.leads:
+                self._mark_seen()
+            crew.wait()
+        return has_hidden
+
+    def _halve_images(self, crew: Crew) -> bool:
+        """Level 1 of both images, in integers; True if a pixel that this thread read is black."""
         is_black = False
-        for image, levels in zip(plain, work.images):
-            begin, end = band.rows(len(levels[0]))
-            if image.channels:
+        white = 255 * self._scale
+        factor = white / max(given.white for given in self._given)
+        for side, given in enumerate(self._given):
+            target = self.images[side][0]
+            if given.channels:
                 shift = 6 if self._scale == 16 else 7
-                is_black |= _HALVE[image.channels](image.pixels, shift, levels[0], begin, end)
+                is_black |= _HALVE[given.channels](self._bytes[side], target, shift, crew)
             else:
-                white = 255 * self._scale
-                factor = white / max(plain[0].full_scale, plain[1].full_scale)
-                is_black |= kernels.halve_floats(image.pixels, factor, white, levels[0], begin, end)
+                is_black |= kernels.halve_floats(self._floats[side], target, factor, white, crew)
         return is_black
 
-    def mark_seen(self, work: Workspace, plain: list[Plain], masks: tuple[Any, Any]) -> None:
+    def _mark_seen(self) -> None:
         """Find the unseen pixels of both images and carry them down the pyramid."""
-        for side, (image, mask) in enumerate(zip(plain, masks)):
-            finer = work.seen[side]
+        for side, (given, mask) in enumerate(zip(self._given, self._masks)):
+            whole = self.seen[side][0]
             if mask is None:
-                finer.fill(1)
+                whole.mask.fill(1)
             else:
-                np.not_equal(check_mask(mask, f"{_SIDES[side]}_mask", finer.shape), 0, out=finer.view(bool))
-            if image.channels:
-                _MARK_SEEN[image.channels](image.pixels, finer)
+                np.not_equal(mask, 0, out=whole.mask.view(bool))
+            if given.channels:
+                _MARK_SEEN[given.channels](self._bytes[side], whole)
             else:
-                kernels.mark_seen_floats(image.pixels, finer)
-            pad, width = 0, work.width
-            for coarser, coarser_width in zip(work.seen_levels[side], work.widths):
-                kernels.halve_seen(finer, pad, width, coarser)
-                finer, pad, width = coarser, PAD, coarser_width
-        for level in work.levels:
-            kernels.usable(work.seen_levels[0][level.number - 1], True, level.arrays.usable_left)
-            kernels.usable(work.seen_levels[1][level.number - 1], False, level.arrays.usable_right)
+                kernels.mark_seen_floats(self._floats[side], whole)
+            for finer, coarser in zip(self.seen[side], self.seen[side][1:]):
+                kernels.halve_seen(finer, coarser)
+        for number, views in self.views.items():
+            kernels.mark_usable(self.seen[0][number], self.seen[1][number], views)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls for 8-bit images without masks."""
+        return [kernels.halve_grey, kernels.halve, kernels.take_gradient]

@@ -217,6 +217,8 @@ inner_returning_arrays = _helper(**_OPTIONS)
 class Kernel:
     """A compiled function with one signature, compiled or loaded at its first call."""
 
+    options = _OPTIONS
+
     def __init__(self, function, signature):
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.py_func, self._signature = function, signature
@@ -232,7 +234,7 @@ class Kernel:
                 if numba.config.DISABLE_JIT:
                     raise RuntimeError("bdis needs Numba's compiler, but NUMBA_DISABLE_JIT is set; unset it")
                 begin = time.perf_counter()
-                dispatcher = numba.njit(**_OPTIONS)(self.py_func)
+                dispatcher = numba.njit(**self.options)(self.py_func)
                 if (folder := _folder(room_of(self.py_func))) is not None:
                     dispatcher._cache = _CheckedCache(folder, self.__name__)
                 dispatcher.compile(self._signature)

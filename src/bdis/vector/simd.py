@@ -608,3 +608,13 @@ def sum_lanes(typing_context, a):
         return builder.extract_element(value, ir.Constant(_I32, 0))
 
     return types.float32(float32x16), generate
+
+
+@intrinsic
+def rounded_product(typing_context, a, b):
+    """``a * b`` of float lanes, rounded before anything is added to it: never part of a fused multiply-add."""
+
+    def generate(context, builder, sig, args):
+        return builder.fmul(*args)
+
+    return float32x16(float32x16, float32x16), generate

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...matching.images import Image, PlainReader, check_pair
+from ...matching.images import Image, PixelReader, check_pair
 from ...matching.result import StereoResult
 
 
@@ -53,8 +53,8 @@ def _grey(image: Image, name: str) -> NDArray[np.uint8]:
         total += image[..., 2] * np.uint16(29)
         total += np.uint16(128)
         return (total >> 8).astype(np.uint8)
-    plain = PlainReader().read(image, name)
-    scaled = plain.pixels * np.float32(255 / plain.full_scale)
+    given = PixelReader().read(image, name)
+    scaled = given.values * np.float32(255 / given.white)
     return np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
 
 

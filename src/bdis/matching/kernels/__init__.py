@@ -1,11 +1,11 @@
-"""Compiled code: arrays and scalars in, arrays out.  Imports nothing else of bdis."""
+"""The compiled twin of each stage: records of arrays and numbers in, arrays out.  Imports `bdis.vector` and nothing else."""
 
-from .certainty import judge, judge_scatter, keep_wide, thin
+from .certainty import score_by_variance, score_dense, score_scatter, score_surface
 from .edges import sharpen
-from .filters import hide_unseen
-from .fusion import upsample_rows
-from .levels import fuse_variance, prepare, remove_islands, solve
+from .enlarge import enlarge, enlarge_variance, halve_disparity, hide_unseen, hide_unseen_variance
+from .fusion import fuse, fuse_by_residual, fuse_variance
 from .pyramid import (
+    halve,
     halve_floats,
     halve_grey,
     halve_rgb,
@@ -15,40 +15,51 @@ from .pyramid import (
     mark_seen_grey,
     mark_seen_rgb,
     mark_seen_rgba,
-    usable,
+    mark_usable,
+    take_gradient,
 )
+from .search import search
+from .segments import remove_small_segments
 from .start import global_start
-from .surface import bind, smooth
-from .video import agreement, recall, settle
+from .surface import bind, keep_density, keep_known, smooth
+from .video import draw_to_previous, lay_previous_surface, share_alike
 from .warp import warp
 
 __all__ = [
-    "agreement",
     "bind",
+    "draw_to_previous",
+    "enlarge",
+    "enlarge_variance",
+    "fuse",
+    "fuse_by_residual",
     "fuse_variance",
     "global_start",
+    "halve",
+    "halve_disparity",
     "halve_floats",
     "halve_grey",
     "halve_rgb",
     "halve_rgba",
     "halve_seen",
     "hide_unseen",
-    "judge",
-    "judge_scatter",
-    "keep_wide",
+    "hide_unseen_variance",
+    "keep_density",
+    "keep_known",
+    "lay_previous_surface",
     "mark_seen_floats",
     "mark_seen_grey",
     "mark_seen_rgb",
     "mark_seen_rgba",
-    "prepare",
-    "recall",
-    "remove_islands",
-    "settle",
+    "mark_usable",
+    "remove_small_segments",
+    "score_by_variance",
+    "score_dense",
+    "score_scatter",
+    "score_surface",
+    "search",
+    "share_alike",
     "sharpen",
     "smooth",
-    "solve",
-    "thin",
-    "upsample_rows",
-    "usable",
+    "take_gradient",
     "warp",
 ]

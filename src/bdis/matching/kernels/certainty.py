@@ -1,22 +1,22 @@
-"""How sure is a pixel of the surface: its variance and its probability of being right.
+"""How sure is a pixel: its variance and its probability of being right.
 
-The variance adds up what tells of errors (see ``bdis/certainty.py`` for the numbers and where they come from): how
-far the disparities around lie from the surface, how few there are, and how steep it is.
+The variance adds up what tells of errors (see ``bdis/matching/certainty.py`` for the numbers and where they come from):
+how far the disparities around lie from the surface, how few there are, and how steep it is.
 """
 
 import numpy as np
-from numba import boolean, float32, float64, int32, int64, uint64, void
+from numba import float32, int32, uint64
 
-from ...vector.array_types import ADDRESSES, BYTES, FLOATS
-from ...vector.barrier import meet
-from ...vector.cache import inner, kernel
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import Record, kernel
 from ...vector.simd import (
     LANES,
     absolute,
-    gather_pairs,
     lane_numbers,
     larger,
     load,
+    rounded_product,
     select,
     slide,
     smaller,
@@ -24,19 +24,60 @@ from ...vector.simd import (
     store,
     to_float,
 )
-from .layout import PAD, SURFACE
-from .surface import TINY
+from .layout import PAD, ROWS, Map, Maps
+from .pyramid import Views
+from .surface import Surface
 
-# Columns of `model`, in px of the level: weights of the variance's terms, the largest (1 - density) / density that
-# counts, and what a px^2 of variance adds to the odds of being wrong.
-FLOOR, SPREAD, SLOPE, HOLE, REST, LARGEST_HOLE, ODDS = (uint64(k) for k in range(7))
 SWING = 0.5  # px of the level beyond the limits that are cut off; more is unknown
 FAINT = 1e-3  # density at which a wide surface counts as much, where every pixel is filled
 
 
+class ErrorModel(Record):
+    """Weights of the variance's terms, in px of the level.
+
+    Attributes
+    ----------
+    floor : float
+        px^2, added everywhere.
+    spread, slope, hole : float
+        Of the scatter around the surface, of its squared slope, and of ((1 - density) / density)^2.
+    rest : float
+        Of the squared distance of a disparity itself from the surface.
+    largest_hole : float
+        The largest (1 - density) / density that counts.
+    odds : float
+        What a px^2 of variance adds to the odds of being wrong.
+    """
+
+    floor: float
+    spread: float
+    slope: float
+    hole: float
+    rest: float
+    largest_hole: float
+    odds: float
+
+
+class Limits(Record):
+    """Which pixels of a surface are known.
+
+    Attributes
+    ----------
+    min_probability : float
+        Pixels below are unknown.
+    lowest, highest : float
+        px of the level; a surface may swing a little beyond what the search is allowed.
+    """
+
+    min_probability: float
+    lowest: float
+    highest: float
+
+
 @inner
-def slope_squared(disparity, y, x, height, width):
+def slope_squared(surface, y, x):
     """Squared slope of sixteen pixels from ``x`` on, by central differences; one-sided at the border."""
+    disparity, height, width = surface.disparity, surface.height, surface.width
     half = splat(float32(0.5))
     here = load(disparity, y, x)
     left = slide(here, here, 15) if x == uint64(0) else load(disparity, y, x - uint64(1))
@@ -50,107 +91,130 @@ def slope_squared(disparity, y, x, height, width):
     return across * across + down * down
 
 
-@kernel(
-    void(
-        SURFACE, FLOATS, boolean, FLOATS, boolean, FLOATS, boolean, BYTES, boolean, int64, FLOATS, float64, float64,
-        float64, float64,
-        FLOATS, FLOATS, FLOATS, ADDRESSES, int64, int64, int64,
-    )
-)  # fmt: skip
-def judge(
-    surface, density_before, has_before, found, keep_found, wide, dense, usable, has_usable, width, model,
-    min_probability, lowest, highest, scale,
-    out_disparity, out_probability, out_variance, barrier, bands, begin, end,
-):  # fmt: skip
-    """Disparity, probability and ``scale`` * variance (px^2 of the level) of rows ``begin`` to ``end - 1``.
+@inner
+def hole_at(density, model):
+    """(1 - density) / density of sixteen pixels, within its limits."""
+    zero, one, faint = splat(float32(0)), splat(float32(1)), splat(float32(FAINT))
+    largest = splat(float32(model.largest_hole))
+    return smaller(larger(one / larger(density, faint * faint) - one, zero), largest)
 
-    ``keep_found``: the disparities are those ``found`` (NaN = unknown), not the surface's.  ``has_before``: an earlier
-    surface was less dense in ``density_before``.  Unless ``dense``, pixels under ``min_probability``, outside the right
-    image, not seen there (``usable``, if ``has_usable``) or beyond the disparities ``lowest`` to ``highest`` (px of the
-    level) are unknown; if so, holes are filled from the surface ``wide``.
+
+@inner
+def variance_at(surface, y, x, hole, model):
+    """Variance of the surface at sixteen pixels."""
+    variance = splat(float32(model.floor)) + splat(float32(model.spread)) * load(surface.spread, y, x)
+    # Rounded, so that all kernels that score pixels agree to the last bit.
+    variance = variance + rounded_product(splat(float32(model.hole)) * hole, hole)
+    return variance + splat(float32(model.slope)) * slope_squared(surface, y, x)
+
+
+@inner
+def probability_at(variance, model):
+    """Probability that a disparity is off by less than 1 px of the image."""
+    one = splat(float32(1))
+    return one / (one + splat(float32(model.odds)) * variance)
+
+
+@inner
+def inside_right_image(disparity, x, width):
+    """Do sixteen pixels match a pixel of the right image?  A pixel reaches half a px beyond its centre."""
+    zero, half = splat(float32(0)), splat(float32(0.5))
+    place = to_float(lane_numbers() + splat(int32(x))) - disparity
+    return (place >= zero - half) & (place <= splat(float32(width - 1)) + half)
+
+
+@kernel
+def score_surface(
+    surface: Surface, first_density: Map, views: Views, model: ErrorModel, limits: Limits,
+    out: Maps, variance_out: Map, check_usable: bool, crew: Crew,
+) -> None:  # fmt: skip
+    """Disparity, probability and variance (px^2 of the level) of a surface.
+
+    ``first_density``: of the surface before the second search, which was perhaps less dense.  Pixels under
+    ``min_probability``, outside the right image, not usable there (``check_usable``) or beyond the limits are unknown.
     """
-    height, row = found.shape[0], uint64(0)
-    zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
-    floor, spread, steep = splat(model[row, FLOOR]), splat(model[row, SPREAD]), splat(model[row, SLOPE])
-    lonely, apart, furthest = splat(model[row, HOLE]), splat(model[row, REST]), splat(model[row, LARGEST_HOLE])
-    odds, faint = splat(model[row, ODDS]), splat(float32(FAINT))
+    begin, end = share(crew, surface.height, ROWS)
+    zero, unknown, width = splat(float32(0)), splat(float32(np.nan)), surface.width
+    lowest, highest = splat(float32(limits.lowest)), splat(float32(limits.highest))
     for y in range(uint64(begin), uint64(end)):
         x, stop = uint64(0), uint64(width)
         while x < stop:
-            disparity, density = load(surface.disparity, y, x), load(surface.density, y, x)
-            if has_before:
-                density = smaller(density, load(density_before, y, x))
-            hole = smaller(larger(one / larger(density, faint * faint) - one, zero), furthest)
-            variance = floor + spread * load(surface.spread, y, x) + lonely * hole * hole
-            variance = variance + steep * slope_squared(surface.disparity, y, x, height, width)
-            if keep_found:
-                raw = load(found, y, x)
-                variance = variance + apart * (raw - disparity) * (raw - disparity)
-                disparity = raw
-            if dense:
-                # What was not found is left to the surfaces; where even the wide one is NaN nothing is known at all.
-                disparity = select(disparity == disparity, disparity, load(surface.disparity, y, x))
-                disparity = (disparity * density + load(wide, y, x) * faint) / (density + faint)
-                variance = select(variance == variance, variance, floor + lonely * hole * hole)
-            probability = one / (one + odds * variance)
-            known = disparity == disparity
-            if not dense:
-                place = to_float(lane_numbers() + splat(int32(x))) - disparity
-                half = splat(float32(0.5))  # a pixel reaches half a px beyond its centre
-                known = known & (place >= zero - half) & (place <= splat(float32(width - 1)) + half)
-                if has_usable:
-                    known = known & (load(usable, y, x + uint64(PAD)) > splat(int32(0)))
-                known = known & (probability >= splat(float32(min_probability)))
-                # A surface may swing a little beyond what the search is allowed.
-                within = smaller(larger(disparity, splat(float32(lowest))), splat(float32(highest)))
-                known = known & (absolute(disparity - within) <= splat(float32(SWING)))
-                disparity = select(known, within, disparity)
-            store(out_disparity, y, x, select(known, disparity, unknown))
-            store(out_probability, y, x, select(known, probability, zero))
-            store(out_variance, y, x, select(known, variance * splat(float32(scale)), unknown))
+            disparity = load(surface.disparity, y, x)
+            density = smaller(load(surface.density, y, x), load(first_density.values, y, x))
+            variance = variance_at(surface, y, x, hole_at(density, model), model)
+            probability = probability_at(variance, model)
+            known = (disparity == disparity) & inside_right_image(disparity, x, width)
+            if check_usable:
+                known = known & (load(views.usable_right, y, x + uint64(PAD)) > splat(int32(0)))
+            known = known & (probability >= splat(float32(limits.min_probability)))
+            within = smaller(larger(disparity, lowest), highest)
+            known = known & (absolute(disparity - within) <= splat(float32(SWING)))
+            store(out.disparity, y, x, select(known, within, unknown))
+            store(out.probability, y, x, select(known, probability, zero))
+            store(variance_out.values, y, x, select(known, variance, unknown))
             x += uint64(LANES)
-    meet(barrier, bands)
+    meet(crew)
 
 
-@kernel(void(FLOATS, FLOATS, FLOATS, int64, float64, ADDRESSES, int64, int64, int64))
-def judge_scatter(disparity, variance, probability, width, odds, barrier, bands, begin, end):
-    """Probability of rows ``begin`` to ``end - 1`` from a variance that was measured; ``odds`` for one of its units.
+@kernel
+def score_dense(
+    surface: Surface, first_density: Map, wide: Map, model: ErrorModel, out: Maps, variance_out: Map, keep_found: bool,
+    crew: Crew,
+) -> None:  # fmt: skip
+    """Likewise where every pixel gets a disparity: holes are filled from a ``wide`` surface that reaches across them.
 
-    Where there is no disparity there is no variance.
+    ``keep_found``: the disparities are those in ``out`` already, where known, not the surface's.
     """
+    begin, end = share(crew, surface.height, ROWS)
+    zero, unknown, faint = splat(float32(0)), splat(float32(np.nan)), splat(float32(FAINT))
+    for y in range(uint64(begin), uint64(end)):
+        x, stop = uint64(0), uint64(surface.width)
+        while x < stop:
+            disparity = load(surface.disparity, y, x)
+            density = smaller(load(surface.density, y, x), load(first_density.values, y, x))
+            hole = hole_at(density, model)
+            variance = variance_at(surface, y, x, hole, model)
+            if keep_found:
+                raw = load(out.disparity, y, x)
+                variance = variance + splat(float32(model.rest)) * (raw - disparity) * (raw - disparity)
+                disparity = select(raw == raw, raw, disparity)
+            disparity = (disparity * density + load(wide.values, y, x) * faint) / (density + faint)
+            guessed = splat(float32(model.floor)) + rounded_product(splat(float32(model.hole)) * hole, hole)
+            variance = select(variance == variance, variance, guessed)
+            known = disparity == disparity  # where even the wide surface is NaN nothing is known at all
+            store(out.disparity, y, x, select(known, disparity, unknown))
+            store(out.probability, y, x, select(known, probability_at(variance, model), zero))
+            store(variance_out.values, y, x, select(known, variance, unknown))
+            x += uint64(LANES)
+    meet(crew)
+
+
+@kernel
+def score_scatter(surface: Surface, found: Map, model: ErrorModel, variance_out: Map, crew: Crew) -> None:
+    """Variance of the disparities ``found``, from how they scatter about a surface through them."""
+    begin, end = share(crew, surface.height, ROWS)
+    unknown = splat(float32(np.nan))
+    for y in range(uint64(begin), uint64(end)):
+        x, stop = uint64(0), uint64(surface.width)
+        while x < stop:
+            disparity, raw = load(surface.disparity, y, x), load(found.values, y, x)
+            variance = variance_at(surface, y, x, hole_at(load(surface.density, y, x), model), model)
+            variance = variance + splat(float32(model.rest)) * (raw - disparity) * (raw - disparity)
+            known = (raw == raw) & inside_right_image(raw, x, surface.width)
+            store(variance_out.values, y, x, select(known, variance, unknown))
+            x += uint64(LANES)
+    meet(crew)
+
+
+@kernel
+def score_by_variance(maps: Maps, variance: Map, odds: float, crew: Crew) -> None:
+    """Probability from a variance; ``odds`` of being wrong per px^2 of the level.  No disparity, no variance."""
+    begin, end = share(crew, maps.disparity.shape[0], ROWS)
     zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
     for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            value, known = load(variance, y, x), load(disparity, y, x)
-            known = known == known
-            store(variance, y, x, select(known, value, unknown))
-            store(probability, y, x, select(known, one / (one + value * splat(float32(odds))), zero))
-    meet(barrier, bands)
-
-
-@kernel(void(FLOATS, FLOATS, int64, ADDRESSES, int64, int64, int64))
-def thin(disparity, out, out_width, barrier, bands, begin, end):
-    """Disparities of the level above, rows ``begin`` to ``end - 1``: half the mean of the known ones of 2x2."""
-    last = disparity.shape[0] - 1
-    zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
-    for y in range(begin, end):
-        for x in range(uint64(0), uint64(out_width), uint64(LANES)):
-            total = count = zero
-            for row in (2 * y, min(2 * y + 1, last)):
-                for value in gather_pairs(disparity, uint64(row), lane_numbers() + splat(int32(x))):
-                    known = value == value
-                    total += select(known, value, zero)
-                    count += select(known, one, zero)
-            store(out, uint64(y), x, select(count > zero, total / larger(count + count, one), unknown))
-    meet(barrier, bands)
-
-
-@kernel(void(SURFACE, int64, FLOATS, ADDRESSES, int64, int64, int64))
-def keep_wide(surface, width, out, barrier, bands, begin, end):
-    """Keep a surface in ``out``; NaN where it knows nothing."""
-    unknown, tiny = splat(float32(np.nan)), splat(float32(TINY))
-    for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            known = load(surface.density, y, x) > tiny
-            store(out, y, x, select(known, load(surface.disparity, y, x), unknown))
-    meet(barrier, bands)
+        for x in range(uint64(0), uint64(maps.width), uint64(LANES)):
+            value, disparity = load(variance.values, y, x), load(maps.disparity, y, x)
+            known = disparity == disparity
+            store(variance.values, y, x, select(known, value, unknown))
+            store(maps.probability, y, x, select(known, one / (one + value * splat(float32(odds))), zero))
+    meet(crew)

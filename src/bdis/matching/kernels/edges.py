@@ -5,11 +5,11 @@ surface is offered the disparities found a little to its left and right, above a
 the gradients of both images agree best in a small window around it; its own unless another is clearly better.
 """
 
-from numba import float32, float64, int32, int64, uint64, void
+from numba import float32, int32, uint64
 
-from ...vector.array_types import ADDRESSES, FLOATS, SHORTS
-from ...vector.barrier import meet
-from ...vector.cache import inner, kernel
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import Floats, Record, Shorts, kernel
 from ...vector.simd import (
     LANES,
     absolute,
@@ -26,14 +26,49 @@ from ...vector.simd import (
     to_int,
 )
 from ...vector.tiles import gather_short_pairs
-from .layout import PAD, SURFACE
-from .pyramid import gradient
+from .layout import PAD, ROWS
+from .pyramid import Views, gradient
+from .surface import Surface, copy_rows
 
 REACH = 8  # px of the level to the disparities that are offered
 RADIUS = 2  # px, windows are 5x5
 MIN_JUMP = 1.0  # px of the level between the offers, else there is no edge
 LARGEST_DIFFERENCE = 4.0  # grey levels per px, a pixel's gradients differ by no more
 CLEARLY = 0.24  # grey levels per px, mean difference by which another offer must be better
+
+
+class EdgeCosts(Record):
+    """Room to sharpen edges; nothing in it outlives a call.
+
+    Attributes
+    ----------
+    own, left, right, above, below : ndarray of float32, shape (h, map stride)
+        How far the gradients of both images differ under each of the five offers.
+    chosen : ndarray of float32, shape (h, map stride)
+        px of the level, the surface of the next round.
+    right_gradient : ndarray of int16, shape (h, image stride)
+        Twice the central difference of the right image.
+    """
+
+    own: Floats
+    left: Floats
+    right: Floats
+    above: Floats
+    below: Floats
+    chosen: Floats
+    right_gradient: Shorts
+
+
+class EdgeLine(Record):
+    """Room for one thread to sum over windows.
+
+    Attributes
+    ----------
+    sums : ndarray of float32, shape (5, 16 + map stride + 16)
+        Sums over the rows of the windows of one row, under each offer.
+    """
+
+    sums: Floats
 
 
 @inner
@@ -47,8 +82,9 @@ def beside(disparity, y, x, right, width):
 
 
 @inner
-def offers(disparity, y, x, height, width):
+def offers(surface, y, x):
     """The five disparities between which sixteen pixels choose, their own first."""
+    disparity, height, width = surface.disparity, surface.height, surface.width
     row, col = uint64(y), uint64(x)
     return (
         load(disparity, row, col),
@@ -73,91 +109,87 @@ def difference(left, right, y, x, disparity, width, largest):
 
 
 @inner
-def fill_differences(surface, left, right, width, largest, begin, end):
-    """Differences under each offer, into five arrays of the surface that are free between two sweeps."""
-    limit, height = splat(float32(largest)), left.shape[0]
+def fill_differences(views, surface, costs, largest, begin, end):
+    """Differences under each offer."""
+    left, right, width = views.gradient, costs.right_gradient, surface.width
+    limit = splat(float32(largest))
     for row in range(begin, end):
         y = uint64(row)
         for x in range(0, width, LANES):
-            own, a, b, c, d = offers(surface.disparity, row, x, height, width)
-            store(surface.weight, y, uint64(x), difference(left, right, y, x, own, width, limit))
-            store(surface.rest, y, uint64(x), difference(left, right, y, x, a, width, limit))
-            store(surface.inverse, y, uint64(x), difference(left, right, y, x, b, width, limit))
-            store(surface.support_inverse, y, uint64(x), difference(left, right, y, x, c, width, limit))
-            store(surface.spread, y, uint64(x), difference(left, right, y, x, d, width, limit))
+            own, a, b, c, d = offers(surface, row, x)
+            store(costs.own, y, uint64(x), difference(left, right, y, x, own, width, limit))
+            store(costs.left, y, uint64(x), difference(left, right, y, x, a, width, limit))
+            store(costs.right, y, uint64(x), difference(left, right, y, x, b, width, limit))
+            store(costs.above, y, uint64(x), difference(left, right, y, x, c, width, limit))
+            store(costs.below, y, uint64(x), difference(left, right, y, x, d, width, limit))
 
 
 @inner
-def add_rows(plane, y, height, width, line, first):
-    """Sums over the rows of the windows around row ``y``, to ``line`` (seen as one row) from ``first`` on."""
+def add_rows(plane, y, height, width, sums, offer):
+    """Sums over the rows of the windows around row ``y``, to row ``offer`` of ``sums``, from column 16 on."""
     top, bottom = uint64(max(y - RADIUS, 0)), uint64(min(y + RADIUS, height - 1) + 1)
-    row = uint64(0)
+    first = uint64(LANES)
     x, stop = uint64(0), uint64(width)
     while x < stop:
         total = splat(float32(0))
         for k in range(top, bottom):
             total += load(plane, k, x)
-        store(line, row, first + x, total)
+        store(sums, offer, first + x, total)
         x += uint64(LANES)
     edge = splat(float32(0))  # nothing counts outside the picture
-    store(line, row, first - uint64(LANES), edge)
-    store(line, row, first + stop, edge)
+    store(sums, offer, uint64(0), edge)
+    store(sums, offer, first + stop, edge)
 
 
 @inner
-def add_columns(line, first, x):
+def add_columns(sums, offer, x):
     """Sums over the windows around sixteen pixels from ``x`` on."""
-    row, at = uint64(0), first + uint64(x) - uint64(RADIUS)
-    total = load(line, row, at)
+    at = uint64(LANES) + uint64(x) - uint64(RADIUS)
+    total = load(sums, offer, at)
     for k in range(uint64(1), uint64(2 * RADIUS + 1)):
-        total += load(line, row, at + k)
+        total += load(sums, offer, at + k)
     return total
 
 
 @inner
-def choose(surface, y, height, width, margin, line, out):
-    """Row ``y`` of ``out``: for each pixel near a jump the offer with the smallest difference."""
-    stride = uint64(surface.disparity.shape[1] + 2 * LANES)
-    first = uint64(LANES)
-    add_rows(surface.weight, y, height, width, line, first)
-    add_rows(surface.rest, y, height, width, line, first + stride)
-    add_rows(surface.inverse, y, height, width, line, first + uint64(2) * stride)
-    add_rows(surface.support_inverse, y, height, width, line, first + uint64(3) * stride)
-    add_rows(surface.spread, y, height, width, line, first + uint64(4) * stride)
+def choose(surface, costs, y, margin, sums):
+    """Row ``y`` of ``costs.chosen``: for each pixel near a jump the offer with the smallest difference."""
+    height, width = surface.height, surface.width
+    add_rows(costs.own, y, height, width, sums, uint64(0))
+    add_rows(costs.left, y, height, width, sums, uint64(1))
+    add_rows(costs.right, y, height, width, sums, uint64(2))
+    add_rows(costs.above, y, height, width, sums, uint64(3))
+    add_rows(costs.below, y, height, width, sums, uint64(4))
     clearly, jump = splat(float32(margin)), splat(float32(MIN_JUMP))
     for x in range(0, width, LANES):
-        own, a, b, c, d = offers(surface.disparity, y, x, height, width)
+        own, a, b, c, d = offers(surface, y, x)
         lowest = smaller(smaller(smaller(own, a), smaller(b, c)), d)
         highest = larger(larger(larger(own, a), larger(b, c)), d)
-        best, least = own, add_columns(line, first, x) - clearly
+        best, least = own, add_columns(sums, uint64(0), x) - clearly
         for k, other in ((1, a), (2, b), (3, c), (4, d)):
-            total = add_columns(line, first + uint64(k) * stride, x)
+            total = add_columns(sums, uint64(k), x)
             best = select(total < least, other, best)
             least = smaller(total, least)
-        store(out, uint64(y), uint64(x), select(highest - lowest > jump, best, own))
+        store(costs.chosen, uint64(y), uint64(x), select(highest - lowest > jump, best, own))
 
 
-@kernel(void(SHORTS, SHORTS, SHORTS, SURFACE, FLOATS, int64, float64, int64, ADDRESSES, int64, int64, int64))
-def sharpen(left_gradient, right, right_gradient, surface, line, width, grey, rounds, barrier, bands, begin, end):
-    """Sharpen the jumps of ``surface.disparity`` in ``rounds`` rounds, rows ``begin`` to ``end - 1``.
-
-    ``left_gradient`` and ``right`` (padded int16) as in ``Level``; ``right_gradient`` is filled here.  ``grey``: one
-    grey level as stored.  ``line``: at least five rows.
-    """
-    height = left_gradient.shape[0]
+@kernel
+def sharpen(
+    views: Views, surface: Surface, costs: EdgeCosts, line: EdgeLine, grey: float, rounds: int, crew: Crew
+) -> None:
+    """Sharpen the jumps of ``surface.disparity`` in ``rounds`` rounds.  ``grey``: one grey level as stored."""
+    begin, end = share(crew, surface.height, ROWS)
     twice = 2 * grey  # stored gradients are twice the central difference
     window = (2 * RADIUS + 1) * (2 * RADIUS + 1)
-    gradient(right, right_gradient, begin, end)
+    gradient(views.right, costs.right_gradient, begin, end)
     for _ in range(rounds):
-        fill_differences(surface, left_gradient, right_gradient, width, LARGEST_DIFFERENCE * twice, begin, end)
-        if not meet(barrier, bands):
+        fill_differences(views, surface, costs, LARGEST_DIFFERENCE * twice, begin, end)
+        if not meet(crew):
             return
         for y in range(begin, end):
-            choose(surface, y, height, width, CLEARLY * twice * window, line, surface.target)
-        if not meet(barrier, bands):
+            choose(surface, costs, y, CLEARLY * twice * window, line.sums)
+        if not meet(crew):
             return
-        for y in range(uint64(begin), uint64(end)):
-            for x in range(uint64(0), uint64(width), uint64(LANES)):
-                store(surface.disparity, y, x, load(surface.target, y, x))
-        if not meet(barrier, bands):
+        copy_rows(costs.chosen, surface.disparity, surface.width, begin, end)
+        if not meet(crew):
             return

@@ -12,12 +12,12 @@ from ...vector.simd import lane_numbers, load, select, splat, sum_lanes, to_floa
 from .layout import PAD
 
 # Rows of scratch.window, one number for each of the current sixteen patches: the SSD of the five samples, then where
-# the search ended (px) and whether it could be judged (1) or not (0).
-CENTRE, FAR_LEFT, NEAR_LEFT, NEAR_RIGHT, FAR_RIGHT, PLACE, JUDGED = range(7)
+# the search ended (px) and whether it could be scored (1) or not (0).
+CENTRE, FAR_LEFT, NEAR_LEFT, NEAR_RIGHT, FAR_RIGHT, PLACE, SCORED = range(7)
 
 
 @inner
-def compare(level, row, col, right_x, settings):
+def compare(views, row, col, right_x, settings):
     """Left patch at (row, col) against the right image from column ``right_x`` on, over the pixels seen by both.
 
     Returns the number of such pixels, their SSD after removing the mean difference, and the LK step there (px).
@@ -29,10 +29,10 @@ def compare(level, row, col, right_x, settings):
     inside = lane_numbers() < splat(int32(size))
     n = d_1 = d_2 = g_1 = g_2 = gd = splat(float32(0))
     for y in range(uint64(row), uint64(row + size)):
-        here, there = to_float(load(level.right, y, at)), to_float(load(level.right, y, at + uint64(1)))
-        d = here + a * (there - here) - to_float(load(level.left, y, left_at))
-        g = to_float(load(level.gradient, y, left_at))
-        seen = load(level.usable_left, y, left_at) & load(level.usable_right, y, at)
+        here, there = to_float(load(views.right, y, at)), to_float(load(views.right, y, at + uint64(1)))
+        d = here + a * (there - here) - to_float(load(views.left, y, left_at))
+        g = to_float(load(views.gradient, y, left_at))
+        seen = load(views.usable_left, y, left_at) & load(views.usable_right, y, at)
         w = to_float(select(inside, seen, splat(int32(0))))
         n += w
         d_1, d_2 = d_1 + w * d, d_2 + w * d * d
@@ -46,18 +46,19 @@ def compare(level, row, col, right_x, settings):
 
 
 @inner
-def search_masked(level, row, col, start_x, lowest_x, highest_x, settings, window, k):
+def search_masked(views, row, col, limits, settings, window, k):
     """As `descend` and `window_samples` in search.py, for one patch; writes column ``k`` of ``window``.
 
-    A place where fewer than ``min_valid`` of the patch's pixels are seen by both cameras cannot be judged: the search
+    ``limits``: columns of the right image where the search starts, and may go to at the left and right.  A place where fewer than ``min_valid`` of the patch's pixels are seen by both cameras cannot be scored: the search
     goes back to its start from there, and a patch with such a place in its window is given up.
     """
+    start_x, lowest_x, highest_x = limits
     area = float32(settings.patch_size * settings.patch_size)
     enough = float32(settings.min_valid) * area
     place = start_x
     # Without a table there is no slope to divide by (`newton`): plain steps, twice as many.
     for _ in range(settings.max_iterations * (2 if settings.newton else 1)):
-        count, _ssd, step = compare(level, row, col, place, settings)
+        count, _ssd, step = compare(views, row, col, place, settings)
         moved = place - step
         if count < enough or not (abs(moved - start_x) <= settings.radius and lowest_x <= moved <= highest_x):
             place = start_x
@@ -66,10 +67,10 @@ def search_masked(level, row, col, start_x, lowest_x, highest_x, settings, windo
         if abs(step) < settings.stop:
             break
     window[PLACE, k] = place
-    window[JUDGED, k] = float32(1)
+    window[SCORED, k] = float32(1)
     for sample in range(5):
         offset = float32((0, -2, -1, 1, 2)[sample] * settings.window_step)
-        count, ssd, _step = compare(level, row, col, place + offset, settings)
+        count, ssd, _step = compare(views, row, col, place + offset, settings)
         window[sample, k] = ssd * area / max(count, float32(1))
         if count < enough or count == 0:
-            window[JUDGED, k] = float32(0)
+            window[SCORED, k] = float32(0)

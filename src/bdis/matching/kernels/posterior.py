@@ -16,7 +16,7 @@ from ...vector.simd import (
     to_float,
     to_int,
 )
-from .layout import BEND, SHIFTS, SSD
+from .patches import BEND, SHIFTS, SSD
 
 _LOG2_E = float32(1.4426950408889634)
 # exp2 on [0, 1): the polynomial of degree 5 with the smallest relative error (8e-8) that is exact at 0

@@ -4,10 +4,11 @@ An exactly black pixel of a rectified image was never seen (padding, undistortio
 of its four parents is.  An odd last row or column counts twice.
 """
 
-from numba import boolean, float64, int32, int64, uint64, void
+from numba import int32, int64, uint64
 
-from ...vector.array_types import BYTES, IMAGE_BYTES, IMAGE_FLOATS, SHORTS
-from ...vector.cache import inner, kernel
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import Bytes, GivenBytes, GivenFloats, Record, Shorts, kernel
 from ...vector.simd import (
     LANES,
     any_lane,
@@ -20,7 +21,89 @@ from ...vector.simd import (
     splat,
     store,
 )
-from .layout import PAD
+from .layout import PAD, ROWS
+
+
+class ByteImage(Record):
+    """An image as the user gave it, uint8.
+
+    Attributes
+    ----------
+    pixels : ndarray of uint8, shape (h, w * channels)
+        Rows may lie apart.
+    """
+
+    pixels: GivenBytes
+
+
+class FloatImage(Record):
+    """An image as the user gave it, made grey.
+
+    Attributes
+    ----------
+    pixels : ndarray of float32, shape (h, w)
+        Brightness; 0 = not seen.
+    """
+
+    pixels: GivenFloats
+
+
+class Image(Record):
+    """One image of a level.
+
+    Attributes
+    ----------
+    pixels : ndarray of int16, shape (h, image_stride(width))
+        Grey value x intensity scale.
+    width : int
+        px.
+    """
+
+    pixels: Shorts
+    width: int
+
+
+class Seen(Record):
+    """Which pixels of one image of a level the camera saw.
+
+    Attributes
+    ----------
+    mask : ndarray of uint8, shape (h, pad + width + pad or more)
+        1 = seen.
+    pad : int
+        Columns left of the first pixel: 0 for a mask of the image itself, PAD for those of levels.
+    width : int
+        px.
+    """
+
+    mask: Bytes
+    pad: int
+    width: int
+
+
+class Views(Record):
+    """Both images of a level, as the search reads them.  All of shape (h, image_stride(width)).
+
+    Attributes
+    ----------
+    left, right : ndarray of int16
+        Grey value x intensity scale.
+    gradient : ndarray of int16
+        left[x + 1] - left[x - 1]: twice the central difference.
+    usable_left : ndarray of uint8
+        1 where the pixel and both horizontal neighbours were seen; only filled if some pixel was not.
+    usable_right : ndarray of uint8
+        1 where the pixel and its right neighbour were seen; likewise.
+    width : int
+        px.
+    """
+
+    left: Shorts
+    gradient: Shorts
+    right: Shorts
+    usable_left: Bytes
+    usable_right: Bytes
+    width: int
 
 
 @inner
@@ -44,8 +127,10 @@ def _halve_bytes(channels, name):
         at = channels * x
         return int64(77) * image[row, at] + int64(150) * image[row, at + 1] + int64(29) * image[row, at + 2]
 
-    def halve(image, shift, out, begin, end):
+    def halve(source: ByteImage, target: Image, shift: int, crew: Crew) -> bool:
+        image, out = source.pixels, target.pixels
         height, width = image.shape[0], image.shape[1] // channels
+        begin, end = share(crew, out.shape[0], ROWS)
         whole = width // 2
         zero, rounding = splat(int32(0)), splat(int32(1 << (shift - 1)))
         black = zero == splat(int32(1))
@@ -68,12 +153,13 @@ def _halve_bytes(channels, name):
                 out[y, PAD + whole] = (2 * (upper + lower) + (1 << (shift - 1))) >> shift
                 black = black | (splat(int32(min(upper, lower))) == zero)
             repeat_border(out, y, (width + 1) // 2)
+        meet(crew)
         return any_lane(black)
 
     halve.__name__ = halve.__qualname__ = name
-    halve.__doc__ = f"""First halving of a uint8 image with {channels} channel(s), (h, w * {channels}), rows ``begin``
-    to ``end - 1`` of ``out`` (int16, padded): mean of 2x2 brightnesses x 1024 / 2^shift.  True if a pixel is black."""
-    return kernel(boolean(IMAGE_BYTES, int64, SHORTS, int64, int64))(halve)
+    halve.__doc__ = f"""First halving of an image with {channels} channel(s): mean of 2x2 brightnesses x 1024 / 2^shift.
+    True if a pixel that this thread read is black."""
+    return kernel(halve)
 
 
 halve_grey = _halve_bytes(1, "halve_grey")
@@ -81,12 +167,12 @@ halve_rgb = _halve_bytes(3, "halve_rgb")
 halve_rgba = _halve_bytes(4, "halve_rgba")
 
 
-@kernel(boolean(IMAGE_FLOATS, float64, int64, SHORTS, int64, int64))
-def halve_floats(image, factor, white, out, begin, end):
-    """First halving of a float image (h, w): 2x2 mean x ``factor``, rounded, at most ``white``.  True if a pixel is
-    0.
-    """
+@kernel
+def halve_floats(source: FloatImage, target: Image, factor: float, white: int, crew: Crew) -> bool:
+    """First halving: 2x2 mean x ``factor``, rounded, at most ``white``.  True if a pixel that this thread read is 0."""
+    image, out = source.pixels, target.pixels
     height, width = image.shape
+    begin, end = share(crew, out.shape[0], ROWS)
     black = False
     for y in range(begin, end):
         bottom = min(2 * y + 1, height - 1)
@@ -96,16 +182,16 @@ def halve_floats(image, factor, white, out, begin, end):
             black |= (a == 0) | (b == 0) | (c == 0) | (d == 0)
             out[y, PAD + x] = min(int64((a + b + c + d) * factor / 4 + 0.5), white)
         repeat_border(out, y, (width + 1) // 2)
+    meet(crew)
     return black
 
 
-@inner
-def halve_shorts(image, width, out, begin, end):
-    """Halve a padded int16 level of ``width`` columns, rows ``begin`` to ``end - 1`` of ``out``: rounded mean of
-    2x2.
-    """
-    height = image.shape[0]
-    half = (width + 1) // 2
+@kernel
+def halve(finer: Image, coarser: Image, crew: Crew) -> None:
+    """The next level: rounded mean of 2x2."""
+    image, out = finer.pixels, coarser.pixels
+    height, half = image.shape[0], coarser.width
+    begin, end = share(crew, out.shape[0], ROWS)
     two = splat(int32(2))
     for y in range(begin, end):
         top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
@@ -113,6 +199,15 @@ def halve_shorts(image, width, out, begin, end):
             total = load_pair_sums(image, top, uint64(PAD) + x + x) + load_pair_sums(image, bottom, uint64(PAD) + x + x)
             store(out, uint64(y), uint64(PAD) + x, (total + two) >> two)
         repeat_border(out, y, half)
+    meet(crew)
+
+
+@kernel
+def take_gradient(views: Views, crew: Crew) -> None:
+    """Fill ``views.gradient``."""
+    begin, end = share(crew, views.left.shape[0], ROWS)
+    gradient(views.left, views.gradient, begin, end)
+    meet(crew)
 
 
 @inner
@@ -128,7 +223,8 @@ def gradient(image, out, begin, end):
 
 
 def _mark_seen(channels, name):
-    def mark(image, out):
+    def mark(source: ByteImage, seen: Seen) -> None:
+        image, out = source.pixels, seen.mask
         height, width = out.shape
         zero, one = splat(int32(0)), splat(int32(1))
         for y in range(uint64(height)):
@@ -144,9 +240,9 @@ def _mark_seen(channels, name):
 
     mark.__name__ = mark.__qualname__ = name
     mark.__doc__ = (
-        f"""out[y, x] &= 1 where a uint8 pixel (h, w * {channels}) is not black, else 0; alpha does not count."""
+        f"""Pixels of an image with {channels} channel(s) that are black were not seen; alpha does not count."""
     )
-    return kernel(void(IMAGE_BYTES, BYTES))(mark)
+    return kernel(mark)
 
 
 mark_seen_grey = _mark_seen(1, "mark_seen_grey")
@@ -154,20 +250,21 @@ mark_seen_rgb = _mark_seen(3, "mark_seen_rgb")
 mark_seen_rgba = _mark_seen(4, "mark_seen_rgba")
 
 
-@kernel(void(IMAGE_FLOATS, BYTES))
-def mark_seen_floats(image, out):
-    """out[y, x] &= 1 where a float pixel is not 0, else 0."""
+@kernel
+def mark_seen_floats(source: FloatImage, seen: Seen) -> None:
+    """Pixels that are 0 were not seen."""
+    image, out = source.pixels, seen.mask
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             if image[y, x] == 0:
                 out[y, x] = 0
 
 
-@kernel(void(BYTES, int64, int64, BYTES))
-def halve_seen(seen, pad, width, out):
-    """Level below: seen if all four parents are.  ``seen`` has ``pad`` columns on its left, then on its right too."""
-    height = seen.shape[0]
-    half = (width + 1) // 2
+@kernel
+def halve_seen(finer: Seen, coarser: Seen) -> None:
+    """The next level: seen if all four pixels above were."""
+    seen, pad, width, out = finer.mask, finer.pad, finer.width, coarser.mask
+    height, half = seen.shape[0], coarser.width
     whole = half if pad else width // 2  # a row without padding must not be read beyond its end
     for y in range(out.shape[0]):
         top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
@@ -184,12 +281,20 @@ def halve_seen(seen, pad, width, out):
         repeat_border(out, y, half)
 
 
-@kernel(void(BYTES, boolean, BYTES))
+@kernel
+def mark_usable(seen_left: Seen, seen_right: Seen, views: Views) -> None:
+    """Fill ``views.usable_left`` and ``usable_right``: a gradient needs both neighbours of a pixel, an interpolated pixel
+    its right one.
+    """
+    usable(seen_left.mask, True, views.usable_left)
+    usable(seen_right.mask, False, views.usable_right)
+
+
+@inner
 def usable(seen, both_sides, out):
     """1 where a pixel, its right neighbour and (``both_sides``) its left neighbour were seen, over the padded width.
 
-    A gradient needs both neighbours, an interpolated pixel its right one.  Padding repeats the border, so its outermost
-    columns are their own neighbours.
+    Padding repeats the border, so its outermost columns are their own neighbours.
     """
     last = seen.shape[1] - 1
     one = uint64(1)

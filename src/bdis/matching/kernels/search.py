@@ -20,6 +20,8 @@ with D the SSD of the mean-normalised patches at integer shifts and V[s] that of
 from numba import float32, int32, int64, uint64
 
 from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import kernel
 from ...vector.simd import (
     LANES,
     absolute,
@@ -47,10 +49,11 @@ from ...vector.simd import (
     to_int,
     trailing_zeros,
 )
-from .fusion import spread_row
-from .layout import BELOW_START, BEND, PAD, SHIFTS, SSD, STEP
-from .masked import CENTRE, FAR_LEFT, FAR_RIGHT, JUDGED, NEAR_LEFT, NEAR_RIGHT, PLACE, search_masked
+from .layout import PAD, ROWS, Maps
+from .masked import CENTRE, FAR_LEFT, FAR_RIGHT, NEAR_LEFT, NEAR_RIGHT, PLACE, SCORED, search_masked
+from .patches import BELOW_START, BEND, SHIFTS, SSD, STEP, Patches, Scratch, SearchSettings
 from .posterior import window_posterior, window_samples, window_variance
+from .pyramid import Views
 
 # Rows of scratch.sums.  Sums over a patch whose first column is the index: left T, T^2, G^2, right R, R^2,
 # (R[x+1] - R[x])^2, unusable pixels of either image; then two sums down one column only.
@@ -90,17 +93,17 @@ def add_columns(sums, first, last, col, size):
 
 
 @inner
-def box_sums(level, top, size, sums):
+def box_sums(views, top, size, sums):
     """Fill ``sums`` for patches whose first row is ``top``: one pass down the rows, sixteen columns at a time."""
     one, ones = uint64(1), splat(int32(0x00010001))
-    for col in range(uint64(0), uint64(level.left.shape[1] - LANES), uint64(LANES)):
+    for col in range(uint64(0), uint64(views.left.shape[1] - LANES), uint64(LANES)):
         t_1 = t_2 = g_2 = tt = r_1 = r_2 = d_2 = splat(int32(0))
         for row in range(uint64(top), uint64(top + size), uint64(2)):
-            t, g = load_two_rows(level.left, row, col), load_two_rows(level.gradient, row, col)
-            r = load_two_rows(level.right, row, col)
-            d = subtract_halves(load_two_rows(level.right, row, col + one), r)
+            t, g = load_two_rows(views.left, row, col), load_two_rows(views.gradient, row, col)
+            r = load_two_rows(views.right, row, col)
+            d = subtract_halves(load_two_rows(views.right, row, col + one), r)
             t_1, t_2, g_2 = dot_halves(t_1, t, ones), dot_halves(t_2, t, t), dot_halves(g_2, g, g)
-            tt = dot_halves(tt, t, load_two_rows(level.left, row, col + one))
+            tt = dot_halves(tt, t, load_two_rows(views.left, row, col + one))
             r_1, r_2, d_2 = dot_halves(r_1, r, ones), dot_halves(r_2, r, r), dot_halves(d_2, d, d)
         store(sums, uint64(COLUMN_T), col, t_1)
         store(sums, uint64(COLUMN_TT), col, tt)
@@ -115,14 +118,14 @@ def box_sums(level, top, size, sums):
 
 
 @inner
-def hidden_sums(level, top, size, sums):
+def hidden_sums(views, top, size, sums):
     """Unusable pixels of either image under patches whose first row is ``top``."""
     one = splat(int32(1))
-    for col in range(uint64(0), uint64(level.left.shape[1] - LANES), uint64(LANES)):
+    for col in range(uint64(0), uint64(views.left.shape[1] - LANES), uint64(LANES)):
         left = right = splat(int32(0))
         for row in range(uint64(top), uint64(top + size)):
-            left += one - load(level.usable_left, row, col)
-            right += one - load(level.usable_right, row, col)
+            left += one - load(views.usable_left, row, col)
+            right += one - load(views.usable_right, row, col)
         store(sums, uint64(HIDDEN_LEFT), col, left)
         store(sums, uint64(HIDDEN_RIGHT), col, right)
         if col > uint64(0):
@@ -130,16 +133,16 @@ def hidden_sums(level, top, size, sums):
 
 
 @inner
-def template_products(level, row, col, first, size):
+def template_products(views, row, col, first, size):
     """ST and SG of one patch: products of template and gradient with 16 shifts of the right image."""
     st_even = st_odd = sg_even = sg_odd = splat(int32(0))
     for y in range(uint64(row), uint64(row + size), uint64(2)):
         below = y + uint64(1)
         for x in range(uint64(0), uint64(size), uint64(2)):
-            st_even = dot_shifts(st_even, level.right, y, first + x, load_pair(level.left, y, col + x))
-            sg_even = dot_shifts(sg_even, level.right, y, first + x, load_pair(level.gradient, y, col + x))
-            st_odd = dot_shifts(st_odd, level.right, below, first + x, load_pair(level.left, below, col + x))
-            sg_odd = dot_shifts(sg_odd, level.right, below, first + x, load_pair(level.gradient, below, col + x))
+            st_even = dot_shifts(st_even, views.right, y, first + x, load_pair(views.left, y, col + x))
+            sg_even = dot_shifts(sg_even, views.right, y, first + x, load_pair(views.gradient, y, col + x))
+            st_odd = dot_shifts(st_odd, views.right, below, first + x, load_pair(views.left, below, col + x))
+            sg_odd = dot_shifts(sg_odd, views.right, below, first + x, load_pair(views.gradient, below, col + x))
     return sort_shifts(st_even + st_odd), sort_shifts(sg_even + sg_odd)
 
 
@@ -155,13 +158,13 @@ def store_pairs(tables, row, k, first, second):
 
 
 @inner
-def fill_tables(level, row, k, size, scratch):
+def fill_tables(views, row, k, size, scratch):
     """B, D and V (module docstring) of the patch in lane ``k``, for its 16 shifts."""
     sums, whole, real = scratch.sums, scratch.whole, scratch.real
     count = int32(size * size)
     per_pixel = splat(float32(1) / float32(count))
     mean, first = splat(whole[MEAN, k]), uint64(whole[FIRST, k])
-    st, sg = template_products(level, row, uint64(whole[COL, k]), first, size)
+    st, sg = template_products(views, row, uint64(whole[COL, k]), first, size)
     g_sum = splat(whole[G_SUM, k])
     r_sum = load(sums, uint64(SUM_R), first)
     r_centred = r_sum - mean * splat(count)
@@ -243,30 +246,46 @@ def descend(tables, start, lowest, highest, active, settings):
 
 
 @inner
-def list_patches(level, i, parent, settings, scratch):
+def coarser_row(patches, i, coarser, size):
+    """Row of the coarser level under the centres of the patches in row ``i``."""
+    return uint64(min((patches.rows[0, i] + size // 2) // 2, coarser.disparity.shape[0] - 1))
+
+
+@inner
+def coarser_columns(cols, coarser, size):
+    """Columns of the coarser level under the centres of sixteen patches."""
+    col = to_float((cols + splat(int32(size // 2))) >> splat(int32(1)))
+    return to_int(smaller(col, splat(float32(coarser.width - 1))))
+
+
+@inner
+def disparity_range(x, views, settings):
+    """Lowest and highest disparity of sixteen patches with first column ``x``: as far as image and settings allow."""
+    lowest = larger(x - splat(float32(views.width - settings.patch_size)), splat(float32(settings.min_disparity)))
+    return lowest, smaller(x, splat(float32(settings.max_disparity)))
+
+
+@inner
+def list_patches(views, patches, i, coarser, settings, scratch):
     """List the patches of row ``i`` that have somewhere to start; returns how many.
 
-    A patch starts from twice the coarser disparity at its centre (or from 0), and is left out where the
-    coarser level knows nothing or the start lies outside the image.  Writes ``scratch.listed`` and ``scratch.start``.
+    A patch starts from twice the coarser disparity at its centre, and is left out where the coarser level knows nothing or
+    the start lies outside the image; without a coarser level it starts from 0.  Writes ``scratch.listed`` and
+    ``scratch.start``.
     """
-    size, width = settings.patch_size, settings.width
-    patches = level.cols.shape[1] - LANES
-    middle = splat(int32(size // 2))
-    parent_row = uint64(min((level.rows[0, i] + size // 2) // 2, parent.disparity.shape[0] - 1))
-    last_parent = splat(float32((width + 1) // 2 - 1))
+    size, has_coarser = settings.patch_size, coarser.width > 0
+    count_all = patches.cols.shape[1] - LANES
     count = 0
-    for j in range(0, patches, LANES):
-        x_whole = load(level.cols, uint64(0), uint64(j))
-        x = to_float(x_whole)
-        lowest = larger(x - splat(float32(width - size)), splat(float32(settings.min_disparity)))
-        highest = smaller(x, splat(float32(settings.max_disparity)))
-        if settings.starts_at_zero:
-            start = smaller(larger(splat(float32(0)), lowest), highest)
-        else:
-            parent_col = to_int(smaller(to_float((x_whole + middle) >> splat(int32(1))), last_parent))
-            start = gather(parent.disparity, parent_row, parent_col)
+    for j in range(0, count_all, LANES):
+        x_whole = load(patches.cols, uint64(0), uint64(j))
+        lowest, highest = disparity_range(to_float(x_whole), views, settings)
+        if has_coarser:
+            col = coarser_columns(x_whole, coarser, size)
+            start = gather(coarser.disparity, coarser_row(patches, i, coarser, size), col)
             start = start + start
-        good = (start >= lowest) & (start <= highest) & (lane_numbers() < splat(int32(patches - j)))
+        else:
+            start = smaller(larger(splat(float32(0)), lowest), highest)
+        good = (start >= lowest) & (start <= highest) & (lane_numbers() < splat(int32(count_all - j)))
         store(scratch.real, uint64(START), uint64(0), start)
         bits = mask_bits(good)
         while bits:
@@ -297,9 +316,9 @@ def hidden_lanes(active, scratch):
 
 
 @inner
-def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
-    """Search the patches of the ``hidden`` bits again, pixel by pixel, and put their results in place of the
-    tables'.
+def search_hidden(views, row, hidden, found, ssd, active, settings, scratch):
+    """Search the patches of the ``hidden`` bits again, pixel by pixel, and put their results in place of those from
+    the tables.
     """
     window, real = scratch.window, scratch.real
     centre, far_left, near_left, near_right, far_right = ssd
@@ -309,20 +328,11 @@ def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
     store(window, uint64(NEAR_RIGHT), uint64(0), near_right)
     store(window, uint64(FAR_RIGHT), uint64(0), far_right)
     store(window, uint64(PLACE), uint64(0), found)
-    store(window, uint64(JUDGED), uint64(0), splat(float32(1)))
+    store(window, uint64(SCORED), uint64(0), splat(float32(1)))
     for k in range(LANES):
         if (hidden >> k) & 1:
-            search_masked(
-                level,
-                row,
-                scratch.whole[COL, k] - PAD,
-                real[START, k],
-                real[LOWEST, k],
-                real[HIGHEST, k],
-                settings,
-                window,
-                k,
-            )
+            limits = real[START, k], real[LOWEST, k], real[HIGHEST, k]
+            search_masked(views, row, scratch.whole[COL, k] - PAD, limits, settings, window, k)
     ssd = (
         load(window, uint64(CENTRE), uint64(0)),
         load(window, uint64(FAR_LEFT), uint64(0)),
@@ -330,18 +340,18 @@ def search_hidden(level, row, hidden, found, ssd, active, settings, scratch):
         load(window, uint64(NEAR_RIGHT), uint64(0)),
         load(window, uint64(FAR_RIGHT), uint64(0)),
     )
-    judged = load(window, uint64(JUDGED), uint64(0)) > splat(float32(0))
-    return load(window, uint64(PLACE), uint64(0)), ssd, active & judged
+    scored = load(window, uint64(SCORED), uint64(0)) > splat(float32(0))
+    return load(window, uint64(PLACE), uint64(0)), ssd, active & scored
 
 
 @inner
-def search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, count):
+def search_sixteen(views, patches, i, coarser, has_hidden, settings, scratch, offset, count):
     """Search the listed patches ``offset`` to ``offset + 15``; returns disparity and probability (0 = rejected)."""
-    size, width = settings.patch_size, settings.width
-    zero = splat(float32(0))
+    size = settings.patch_size
+    zero, top = splat(float32(0)), patches.rows[0, i]
     patch = load(scratch.listed, uint64(0), uint64(offset))
     start = load(scratch.start, uint64(0), uint64(offset))
-    x_whole = gather(level.cols, uint64(0), patch)
+    x_whole = gather(patches.cols, uint64(0), patch)
     x = to_float(x_whole)
     textured = template_sums(x_whole + splat(int32(PAD)), size, scratch)
     active = textured & (lane_numbers() < splat(int32(count - offset)))
@@ -353,10 +363,9 @@ def search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, coun
     bits = mask_bits(active)
     for k in range(LANES):
         if (bits >> k) & 1:
-            fill_tables(level, level.rows[0, i], k, size, scratch)
+            fill_tables(views, top, k, size, scratch)
 
-    lowest = larger(x - splat(float32(width - size)), splat(float32(settings.min_disparity)))
-    highest = smaller(x, splat(float32(settings.max_disparity)))
+    lowest, highest = disparity_range(x, views, settings)
     found = descend(scratch.tables, right_x - origin, x - highest - origin, x - lowest - origin, active, settings)
     ssd = window_samples(scratch.tables, found, settings.window_step)
     found = origin + found
@@ -366,7 +375,7 @@ def search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, coun
         store(scratch.real, uint64(HIGHEST), uint64(0), x - lowest)
         hidden = hidden_lanes(active, scratch)
         if hidden:
-            found, ssd, active = search_hidden(level, level.rows[0, i], hidden, found, ssd, active, settings, scratch)
+            found, ssd, active = search_hidden(views, top, hidden, found, ssd, active, settings, scratch)
     if settings.variance:
         store(scratch.real, uint64(VARIANCE), uint64(0), window_variance(ssd, settings))
     posterior, is_minimum = window_posterior(ssd, settings)
@@ -374,40 +383,47 @@ def search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, coun
     if settings.posterior:
         active = active & is_minimum
         probability = posterior * splat(float32(settings.level_weight))
-        if settings.propagate and not settings.starts_at_zero:
-            parent_row = uint64(min((level.rows[0, i] + size // 2) // 2, parent.disparity.shape[0] - 1))
-            parent_col = to_float((x_whole + splat(int32(size // 2))) >> splat(int32(1)))
-            parent_col = to_int(smaller(parent_col, splat(float32((width + 1) // 2 - 1))))
-            probability = probability + gather(parent.probability, parent_row, parent_col)
+        if settings.propagate and coarser.width > 0:
+            col = coarser_columns(x_whole, coarser, size)
+            probability = probability + gather(coarser.probability, coarser_row(patches, i, coarser, size), col)
     return x - found, select(active, probability, zero)
 
 
-@inner
-def search_rows(level, parent, has_hidden, settings, weights, scratch, begin, end):
-    """Disparity and probability of the patches in rows ``begin`` to ``end - 1``: Eq. 1, 4-6, 11-12.
+@kernel
+def search(
+    views: Views,
+    coarser: Maps,
+    patches: Patches,
+    settings: SearchSettings,
+    scratch: Scratch,
+    has_hidden: bool,
+    crew: Crew,
+) -> None:
+    """Disparity and probability of all patches of a level: Eq. 1, 4-6, 11-12.
 
-    Reads the fused result of the coarser level ``parent`` unless ``settings.starts_at_zero``; writes
-    ``level.patch_disparity`` and ``level.patch_probability`` (0 = rejected), and spreads each row of patches for the
-    fusion while it is in cache.
+    Starts from the fused result of the coarser level; one of width 0 means that there is none.  Writes
+    ``patches.disparity`` and ``patches.probability`` (0 = rejected).
     """
-    zero = splat(float32(0))
+    begin, end = share(crew, patches.rows.shape[1], ROWS)
+    zero, size = splat(float32(0)), settings.patch_size
     for i in range(begin, end):
-        for j in range(uint64(0), uint64(level.patch_probability.shape[1] - LANES), uint64(LANES)):
-            store(level.patch_probability, uint64(i), j, zero)
-        count = list_patches(level, i, parent, settings, scratch)
+        for j in range(uint64(0), uint64(patches.probability.shape[1] - LANES), uint64(LANES)):
+            store(patches.probability, uint64(i), j, zero)
+        count = list_patches(views, patches, i, coarser, settings, scratch)
         if count > 0:
-            box_sums(level, level.rows[0, i], settings.patch_size, scratch.sums)
+            box_sums(views, patches.rows[0, i], size, scratch.sums)
             if has_hidden:
-                hidden_sums(level, level.rows[0, i], settings.patch_size, scratch.sums)
+                hidden_sums(views, patches.rows[0, i], size, scratch.sums)
         for offset in range(0, count, LANES):
-            disparity, probability = search_sixteen(level, i, parent, has_hidden, settings, scratch, offset, count)
+            disparity, probability = search_sixteen(
+                views, patches, i, coarser, has_hidden, settings, scratch, offset, count
+            )
             store(scratch.real, uint64(DISPARITY), uint64(0), disparity)
             store(scratch.real, uint64(PROBABILITY), uint64(0), probability)
             for k in range(min(LANES, count - offset)):
                 j = uint64(scratch.listed[0, uint64(offset + k)])
-                level.patch_disparity[uint64(i), j] = scratch.real[DISPARITY, uint64(k)]
-                level.patch_probability[uint64(i), j] = scratch.real[PROBABILITY, uint64(k)]
+                patches.disparity[uint64(i), j] = scratch.real[DISPARITY, uint64(k)]
+                patches.probability[uint64(i), j] = scratch.real[PROBABILITY, uint64(k)]
                 if settings.variance:
-                    level.patch_variance[uint64(i), j] = scratch.real[VARIANCE, uint64(k)]
-        if settings.posterior:
-            spread_row(level, weights, i)
+                    patches.variance[uint64(i), j] = scratch.real[VARIANCE, uint64(k)]
+    meet(crew)

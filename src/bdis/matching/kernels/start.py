@@ -9,11 +9,11 @@ Shifts are counted from the largest disparity down, so that they run along the r
 """
 
 import numpy as np
-from numba import boolean, float32, float64, int32, int64, uint64, void
+from numba import float32, int32, int64, uint64
 
-from ...vector.array_types import ADDRESSES, BYTES, FLOATS, SHORTS
-from ...vector.barrier import meet
-from ...vector.cache import inner, kernel
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet
+from ...vector.records import Bytes, Floats, Record, Shorts, kernel
 from ...vector.simd import (
     LANES,
     lane_numbers,
@@ -28,7 +28,7 @@ from ...vector.simd import (
     trailing_zeros,
 )
 from ...vector.tiles import smallest_lane
-from .layout import PAD
+from .layout import PAD, Maps
 
 RADIUS = 2  # px, windows are 5x5
 MIN_WINDOW = 15  # pixels of a window that both cameras must have seen
@@ -39,6 +39,56 @@ NEVER, NO_LABEL = 1e9, 1e3  # beyond the labels; a label that only fills the las
 COUNT, L, LL, R, RR, LR = (uint64(k) for k in range(6))
 
 
+class GlobalStart(Record):
+    """The level where all disparities are tried: its images, the labels and room to work in.
+
+    Attributes
+    ----------
+    left, right : ndarray of int16, shape (h, image stride)
+        Images of the level.
+    seen_left, seen_right : ndarray of uint8, shape (h, image stride)
+        Which of their pixels were seen; only read if some were not.
+    width : int
+        px.
+    largest : int
+        px of the level, disparity of label 0.
+    count : int
+        How many labels there are.
+    noise : float
+        Variance of the grey values as stored; flatter windows do not correlate.
+    probability : float
+        What a start counts for.
+    wide : ndarray of float32, shape (2 h, width and all labels)
+        Scratch: the right image, and where it was seen.
+    sums : ndarray of float32, shape (6 width, labels)
+        Scratch: sums over the rows of the windows of one row.
+    costs : ndarray of float32, shape (h * width, labels with a wall on both sides)
+        Scratch: cost of every label at every pixel.
+    path : ndarray of float32, shape (2 width, likewise)
+        Scratch: cost along a path, of the pixels before.
+    totals : ndarray of float32, shape (h * width, likewise)
+        Scratch: sum of the costs along all paths.
+    from_right : ndarray of float32, shape (1, width)
+        Scratch: the cheapest label of each pixel of a row of the right image.
+    """
+
+    left: Shorts
+    right: Shorts
+    seen_left: Bytes
+    seen_right: Bytes
+    width: int
+    largest: int
+    count: int
+    noise: float
+    probability: float
+    wide: Floats
+    sums: Floats
+    costs: Floats
+    path: Floats
+    totals: Floats
+    from_right: Floats
+
+
 @inner
 def whole_sixteens(count):
     """``count`` rounded up to a multiple of sixteen."""
@@ -46,24 +96,26 @@ def whole_sixteens(count):
 
 
 @inner
-def spread_right(right, seen, has_hidden, width, pad, wide):
+def spread_right(level, has_hidden, pad):
     """Right image as float from column ``pad`` of ``wide`` on: row 2y the grey values, row 2y + 1 what was seen."""
+    right, seen, wide = level.right, level.seen_right, level.wide
     for y in range(right.shape[0]):
         for x in range(wide.shape[1]):
             wide[2 * y, x] = 0
             wide[2 * y + 1, x] = 0
-        for x in range(width):
+        for x in range(level.width):
             if not has_hidden or seen[y, PAD + x]:
                 wide[2 * y, pad + x] = right[y, PAD + x]
                 wide[2 * y + 1, pad + x] = 1
 
 
 @inner
-def column_sums(left, seen, has_hidden, y, x, origin, wide, labels, middle, sums):
+def column_sums(level, has_hidden, y, x, origin, labels, middle):
     """Sums down column ``x`` of the windows of row ``y``, for all labels, of grey values less ``middle``.
 
     ``origin``: column of label 0 in ``wide``.
     """
+    left, seen, wide, sums = level.left, level.seen_left, level.wide, level.sums
     zero = splat(float32(0))
     top, bottom = max(y - RADIUS, 0), min(y + RADIUS + 1, left.shape[0])
     first = uint64(6) * uint64(x)
@@ -107,11 +159,9 @@ def window_cost(sums, x, width, j, noise):
 
 
 @inner
-def fill_costs(left, seen, has_hidden, width, first, count, noise, wide, sums, costs):
-    """Cost of every label at every pixel: ``costs`` (h * w, 16 + labels in whole sixteens + 16).
-
-    ``first``: column of ``wide`` where label 0 of left column 0 is.
-    """
+def fill_costs(level, has_hidden, first):
+    """Cost of every label at every pixel.  ``first``: column of ``wide`` where label 0 of left column 0 is."""
+    left, wide, sums, costs, width, count = level.left, level.wide, level.sums, level.costs, level.width, level.count
     lanes = uint64(LANES)
     labels = whole_sixteens(count)
     enough, unseen = splat(float32(MIN_WINDOW)), splat(float32(UNSEEN_COST))
@@ -122,12 +172,12 @@ def fill_costs(left, seen, has_hidden, width, first, count, noise, wide, sums, c
             middle += float32(left[y, PAD + x])
         middle /= float32(width)
         for x in range(width):
-            column_sums(left, seen, has_hidden, y, x, first + x, wide, labels, middle, sums)
+            column_sums(level, has_hidden, y, x, first + x, labels, middle)
         for x in range(width):
             pixel = uint64(y * width + x)
             here = uint64(first + x)
             for j in range(uint64(0), uint64(labels), lanes):
-                n, covariance, product = window_cost(sums, x, width, j, noise)
+                n, covariance, product = window_cost(sums, x, width, j, level.noise)
                 cost = one - covariance * inverse_root(product)
                 centre = load(wide, uint64(2 * y + 1), here + j)  # the pixel itself must be in the right image
                 good = (n >= enough) & (centre > splat(float32(0)))
@@ -219,58 +269,49 @@ def between_labels(totals, pixel, best, count):
 
 
 @inner
-def right_labels(totals, y, width, largest, count):
-    """For row ``y`` of the right image: the cheapest label there, by the same costs, into column 0 of ``totals``."""
+def right_labels(level, y):
+    """The cheapest label of each pixel in row ``y`` of the right image, by the same costs; -1 if there is none."""
+    width, totals = level.width, level.totals
     for x in range(width):
         best, least = -1, float32(NEVER)
-        for k in range(count):
-            left = x + largest - k
+        for k in range(level.count):
+            left = x + level.largest - k
             if 0 <= left < width:
                 cost = totals[y * width + left, LANES + k]
                 if cost < least:
                     best, least = k, cost
-        totals[y * width + x, 0] = best
+        level.from_right[0, x] = best
 
 
-@kernel(
-    void(
-        SHORTS, SHORTS, BYTES, BYTES, boolean, int64, int64, int64, float64, float64,
-        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, ADDRESSES, int64, int64,
-    )
-)  # fmt: skip
-def global_start(
-    left, right, seen_left, seen_right, has_hidden, width, largest, count, noise, probability,
-    wide, sums, costs, path, totals, out_disparity, out_probability, barrier, band, bands,
-):  # fmt: skip
+@kernel
+def global_start(level: GlobalStart, maps: Maps, has_hidden: bool, crew: Crew) -> None:
     """Disparity of a coarse level among ``largest``, ``largest - 1`` ..., ``count`` of them.
 
-    ``noise``: variance of the grey values as stored; flatter windows do not correlate.  Writes ``out_disparity`` (NaN =
-    unknown, also where the right image would match elsewhere) and ``out_probability`` (``probability`` where known).
-    Band 0 does it, the others wait.
+    Unknown also where the right image would match elsewhere.  One thread does it, the others wait.
     """
-    if band > 0:
-        meet(barrier, bands)
+    if crew.member > 0:
+        meet(crew)
         return
-    height, labels = left.shape[0], whole_sixteens(count)
-    pad = max(largest, 0)
-    spread_right(right, seen_right, has_hidden, width, pad, wide)
-    fill_costs(left, seen_left, has_hidden, width, pad - largest, count, noise, wide, sums, costs)
-    zero = splat(float32(0))
+    height, width, labels = level.left.shape[0], level.width, whole_sixteens(level.count)
+    pad = max(level.largest, 0)
+    spread_right(level, has_hidden, pad)
+    fill_costs(level, has_hidden, pad - level.largest)
+    zero, totals = splat(float32(0)), level.totals
     for pixel in range(uint64(height * width)):
         for j in range(uint64(0), uint64(totals.shape[1]), uint64(LANES)):
             store(totals, pixel, j, zero)
-    pass_messages(costs, width, height, labels, path, totals)
+    pass_messages(level.costs, width, height, labels, level.path, totals)
     for y in range(height):
-        right_labels(totals, y, width, largest, count)
+        right_labels(level, y)
         for x in range(width):
             pixel = uint64(y * width + x)
             best = best_label(totals, pixel, labels)
-            known = costs[pixel, best] < float32(UNSEEN_COST) and (not has_hidden or seen_left[y, PAD + x])
+            known = level.costs[pixel, best] < float32(UNSEEN_COST) and (not has_hidden or level.seen_left[y, PAD + x])
             label = int64(best - uint64(LANES))
-            match = x - largest + label  # column in the right image, which must agree
+            match = x - level.largest + label  # column in the right image, which must agree
             if 0 <= match < width:
-                known = known and abs(totals[y * width + match, 0] - label) <= 1
-            place = float32(largest - int64(best - uint64(LANES))) - between_labels(totals, pixel, best, count)
-            out_disparity[y, x] = place if known else np.nan
-            out_probability[y, x] = probability if known else 0
-    meet(barrier, bands)
+                known = known and abs(level.from_right[0, match] - label) <= 1
+            place = float32(level.largest - label) - between_labels(totals, pixel, best, level.count)
+            maps.disparity[y, x] = place if known else np.nan
+            maps.probability[y, x] = level.probability if known else 0
+    meet(crew)

@@ -13,14 +13,15 @@ which follows them to the third order, and disparities far from that surface los
 """
 
 import numpy as np
-from numba import boolean, float32, float64, int32, int64, uint64, void
+from numba import float32, int32, int64, uint64
 
-from ...vector.array_types import ADDRESSES, FLOATS, SHORTS
-from ...vector.barrier import meet
-from ...vector.cache import inner, kernel
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import Floats, Record, kernel
 from ...vector.simd import LANES, absolute, lane_numbers, larger, load, select, smaller, splat, store, to_float
 from ...vector.tiles import transpose_tile
-from .layout import PAD, SURFACE
+from .layout import PAD, ROWS, Map
+from .pyramid import Image
 
 # ENDINGS, what becomes of the swept fields: the surface and 1 / its density (the first time, of all known disparities),
 # an addition to the surface, or its spread.  All but the last two leave what the next sweep begins with in `rest`.
@@ -32,11 +33,67 @@ WEAKEST = 0.3  # ^8: no bond breaks altogether, what is known must reach everywh
 LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more
 
 
-@inner
-def rows_of(count, band, bands):
-    """First and last + 1 of ``count`` rows for one band; whole tiles of sixteen."""
-    tiles = (count + LANES - 1) // LANES
-    return min(tiles * band // bands * LANES, count), min(tiles * (band + 1) // bands * LANES, count)
+class Surface(Record):
+    """A smooth surface over a level and what it is made of.
+
+    Maps have the shape (h in whole tiles of 16, map stride); bonds and shares along x (h / 16 * map stride, 16), sixteen
+    rows abreast.
+
+    Attributes
+    ----------
+    width, height : int
+        px.
+    disparity : ndarray of float32
+        px of the level, the surface.
+    density : ndarray of float32
+        Share of weight around a pixel, 0 to 1.
+    spread : ndarray of float32
+        px^2 of the level, mean squared distance of the known disparities from the surface.
+    bond_x, bond_y : ndarray of float32
+        Strength of the bond to the neighbour on the right, and below.
+    share_x, share_y : ndarray of float32
+        1 / pivot of the recursion along the row, and down the column.
+    target : ndarray of float32
+        px of the level, disparities to follow, NaN = unknown.
+    total : ndarray of float32
+        What is swept.
+    weight : ndarray of float32
+        Scratch: 0 to 1, how far a disparity is trusted.
+    rest : ndarray of float32
+        Scratch: what the next sweep begins with.
+    inverse : ndarray of float32
+        Scratch: 1 / density.
+    support_inverse : ndarray of float32
+        Scratch: 1 / density if all known disparities count alike.
+    """
+
+    width: int
+    height: int
+    disparity: Floats
+    density: Floats
+    spread: Floats
+    bond_x: Floats
+    bond_y: Floats
+    share_x: Floats
+    share_y: Floats
+    target: Floats
+    total: Floats
+    weight: Floats
+    rest: Floats
+    inverse: Floats
+    support_inverse: Floats
+
+
+class SweepLines(Record):
+    """Room for one thread to sweep sixteen rows.
+
+    Attributes
+    ----------
+    lines : ndarray of float32, shape (2 map strides, 16)
+        Two fields, sixteen rows abreast.
+    """
+
+    lines: Floats
 
 
 @inner
@@ -50,9 +107,9 @@ def weaken(step, sharpness):
 
 
 @inner
-def bond_rows(left, surface, cut_jumps, width, strength, sharpness, begin, end):
+def bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end):
     """Bonds to the right neighbour, rows ``begin`` to ``end - 1`` of ``surface.total``; 0 from the last column on."""
-    out = surface.total
+    out, width = surface.total, surface.width
     factor, scale, jump = splat(float32(sharpness)), splat(float32(strength)), splat(float32(1 / JUMP))
     zero, last = splat(float32(0)), splat(int32(width - 1))
     for y in range(uint64(begin), uint64(end)):
@@ -68,8 +125,9 @@ def bond_rows(left, surface, cut_jumps, width, strength, sharpness, begin, end):
 
 
 @inner
-def bond_columns(left, surface, cut_jumps, width, strength, sharpness, begin, end):
+def bond_columns(left, surface, strength, sharpness, cut_jumps, begin, end):
     """Bonds to the neighbour below, rows ``begin`` to ``end - 1`` of ``surface.bond_y``; 0 in the last row."""
+    width = surface.width
     factor, jump = splat(float32(sharpness)), splat(float32(1 / JUMP))
     last = left.shape[0] - 1
     for y in range(begin, end):
@@ -84,9 +142,9 @@ def bond_columns(left, surface, cut_jumps, width, strength, sharpness, begin, en
 
 
 @inner
-def shares_along_rows(surface, width, begin, end):
+def shares_along_rows(surface, begin, end):
     """Turn bonds into what the recursions along rows need, tile by tile: bond and 1 / pivot, sixteen rows abreast."""
-    one = splat(float32(1))
+    one, width = splat(float32(1)), surface.width
     bonds, shares, stride = surface.bond_x, surface.share_x, surface.total.shape[1]
     for top in range(begin, end, LANES):
         base = uint64(top // LANES * stride)
@@ -101,9 +159,9 @@ def shares_along_rows(surface, width, begin, end):
 
 
 @inner
-def shares_along_columns(surface, height, begin, end):
+def shares_along_columns(surface, begin, end):
     """1 / pivot of the recursions down the columns ``begin`` to ``end - 1``."""
-    one = splat(float32(1))
+    one, height = splat(float32(1)), surface.height
     bonds, shares = surface.bond_y, surface.share_y
     for y in range(uint64(height)):
         for x in range(uint64(begin), uint64(end), uint64(LANES)):
@@ -114,35 +172,34 @@ def shares_along_columns(surface, height, begin, end):
             store(shares, y, x, one / pivot)
 
 
-@kernel(void(SHORTS, SURFACE, boolean, int64, float64, float64, ADDRESSES, int64, int64))
-def bind(left, surface, cut_jumps, width, strength, sharpness, barrier, band, bands):
+@kernel
+def bind(guide: Image, surface: Surface, strength: float, sharpness: float, cut_jumps: bool, crew: Crew) -> None:
     """Bonds between the pixels of the left image: ``strength`` weakened by the steps between them.
 
     ``sharpness``: 1 / the step of the image, as stored, that leaves about 1/e of a bond.  ``cut_jumps``: steps of the
-    present surface weaken them as well.
-
-    Writes ``surface.bond_x``, ``share_x``, ``bond_y``, ``share_y``.
+    present surface weaken them as well.  Writes ``surface.bond_x``, ``share_x``, ``bond_y``, ``share_y``.
     """
-    height = left.shape[0]
-    begin, end = rows_of(height, band, bands)
+    left, height = guide.pixels, surface.height
+    begin, end = share(crew, height, LANES)
     zero = splat(float32(0))
-    bond_rows(left, surface, cut_jumps, width, strength, sharpness, begin, end)
-    if end == height:  # rows that only fill the last tile
+    bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end)
+    if begin < end == height:  # rows that only fill the last tile
         for y in range(uint64(height), uint64(surface.total.shape[0])):
             for x in range(uint64(0), uint64(surface.total.shape[1]), uint64(LANES)):
                 store(surface.total, y, x, zero)
-    shares_along_rows(surface, width, begin, end)
-    bond_columns(left, surface, cut_jumps, width, strength, sharpness, begin, end)
-    if not meet(barrier, bands):
+    shares_along_rows(surface, begin, end)
+    bond_columns(left, surface, strength, sharpness, cut_jumps, begin, end)
+    if not meet(crew):
         return
-    begin, end = rows_of(width, band, bands)
-    shares_along_columns(surface, height, begin, end)
-    meet(barrier, bands)
+    begin, end = share(crew, surface.width, LANES)
+    shares_along_columns(surface, begin, end)
+    meet(crew)
 
 
 @inner
-def set_target(surface, found, onto_surface, width, begin, end):
+def set_target(surface, found, onto_surface, begin, end):
     """What the surface is to follow: the disparities ``found``, or (``onto_surface``) these on the present surface."""
+    width = surface.width
     outside = splat(int32(width))
     unknown = splat(float32(np.nan))
     for y in range(uint64(begin), uint64(end)):
@@ -156,12 +213,12 @@ def set_target(surface, found, onto_surface, width, begin, end):
 
 
 @inner
-def weigh(surface, tolerance, width, begin, end):
+def weigh(surface, tolerance, begin, end):
     """Weights of the disparities: 0 unknown, else 1, falling to 0 with the distance from the surface.
 
     ``tolerance`` <= 0: all known ones count the same.  Writes ``weight`` and the fields of the next sweep.
     """
-    zero, one = splat(float32(0)), splat(float32(1))
+    zero, one, width = splat(float32(0)), splat(float32(1)), surface.width
     per_px = splat(float32(1 / tolerance if tolerance > 0 else 0))
     for y in range(uint64(begin), uint64(end)):
         x, stop = uint64(0), uint64(width)
@@ -180,9 +237,9 @@ def weigh(surface, tolerance, width, begin, end):
 
 
 @inner
-def sweep_rows(surface, both, line, width, top):
-    """Solve along the sixteen rows from ``top`` on, abreast in ``line`` (2 plain strides, 16)."""
-    bonds, shares, stride = surface.bond_x, surface.share_x, surface.total.shape[1]
+def sweep_rows(surface, both, line, top):
+    """Solve along the sixteen rows from ``top`` on, abreast in ``line``."""
+    bonds, shares, stride, width = surface.bond_x, surface.share_x, surface.total.shape[1], surface.width
     zero, one, second = uint64(0), uint64(1), uint64(stride)
     base, top = uint64(top // LANES * stride), uint64(top)
     x, stop = uint64(0), uint64(width)
@@ -220,10 +277,10 @@ def sweep_rows(surface, both, line, width, top):
 
 
 @inner
-def sweep_columns_down(surface, both, height, begin, end):
+def sweep_columns_down(surface, both, begin, end):
     """Forward half of the recursion down the columns ``begin`` to ``end - 1``, in whole tiles."""
     bonds, shares, one = surface.bond_y, surface.share_y, uint64(1)
-    for y in range(uint64(height)):
+    for y in range(uint64(surface.height)):
         above = y - one if y > uint64(0) else y
         x, stop = uint64(begin), uint64(end)
         while x < stop:
@@ -237,14 +294,11 @@ def sweep_columns_down(surface, both, height, begin, end):
 
 
 @inner
-def sweep_columns_up(surface, both, ending, height, begin, end):
-    """Backward half, and what becomes of the swept fields (see `ENDINGS`), row by row while they are in cache.
-
-    Handing the arrays to a function for every row would take longer than the row, hence one long loop.
-    """
+def sweep_columns_up(surface, both, ending, begin, end):
+    """Backward half, and what becomes of the swept fields (see `ENDINGS`), row by row while they are in cache."""
     total, density, disparity, rest = surface.total, surface.density, surface.disparity, surface.rest
     zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(TINY))
-    largest = splat(float32(LARGEST_SPREAD))
+    largest, height = splat(float32(LARGEST_SPREAD)), surface.height
     y = uint64(height)
     while y > uint64(0):
         y -= uint64(1)
@@ -278,23 +332,22 @@ def sweep_columns_up(surface, both, ending, height, begin, end):
 
 
 @inner
-def sweep(surface, beginning, ending, tolerance, line, width, height, place):
+def sweep(surface, beginning, ending, tolerance, line, crew):
     """One sweep along rows and columns: of the weighted disparities, or (``AS_IT_IS``) of what the last one left."""
-    barrier, band, bands = place
     both = beginning != AS_IT_IS
-    begin, end = rows_of(height, band, bands)
+    begin, end = share(crew, surface.height, LANES)
     for top in range(begin, end, LANES):
         if both:
-            weigh(surface, tolerance if beginning == BY_DISTANCE else 0.0, width, top, min(top + LANES, end))
+            weigh(surface, tolerance if beginning == BY_DISTANCE else 0.0, top, min(top + LANES, end))
         else:
-            copy_rows(surface.rest, surface.total, width, top, min(top + LANES, end))
-        sweep_rows(surface, both, line, width, top)
-    if not meet(barrier, bands):
+            copy_rows(surface.rest, surface.total, surface.width, top, min(top + LANES, end))
+        sweep_rows(surface, both, line, top)
+    if not meet(crew):
         return False
-    begin, end = rows_of(width, band, bands)
-    sweep_columns_down(surface, both, height, begin, end)
-    sweep_columns_up(surface, both, ending, height, begin, end)
-    return meet(barrier, bands)
+    begin, end = share(crew, surface.width, LANES)
+    sweep_columns_down(surface, both, begin, end)
+    sweep_columns_up(surface, both, ending, begin, end)
+    return meet(crew)
 
 
 @inner
@@ -307,18 +360,25 @@ def copy_rows(source, target, width, begin, end):
             x += uint64(LANES)
 
 
-@kernel(boolean(FLOATS, boolean, SURFACE, FLOATS, int64, int64, float64, boolean, ADDRESSES, int64, int64))
-def smooth(found, onto_surface, surface, line, width, rounds, tolerance, is_last, barrier, band, bands):
-    """Robust surface through the disparities ``found`` (h, plain stride; NaN = unknown), ``rounds`` times re-weighted.
+@kernel
+def smooth(
+    found: Map,
+    surface: Surface,
+    room: SweepLines,
+    rounds: int,
+    tolerance: float,
+    onto_surface: bool,
+    is_last: bool,
+    crew: Crew,
+) -> None:
+    """Robust surface through the disparities ``found``, ``rounds`` times re-weighted; needs `bind`.
 
-    ``onto_surface``: the disparities are what is still missing on the present surface.  ``tolerance``: px of the level,
-    a disparity this far from the surface keeps a quarter of its weight.  Needs `bind`.  Writes ``surface.disparity``
-    and ``density`` (share of weight around a pixel, 0 to 1); if ``is_last`` also ``spread`` (px^2).  False if another
-    band failed.
+    ``tolerance``: px of the level, a disparity this far from the surface keeps a quarter of its weight.
+    ``onto_surface``: the disparities are what is still missing on the present surface.  Writes ``surface.disparity`` and
+    ``density``; if ``is_last`` also ``spread``.
     """
-    height, place = found.shape[0], (barrier, band, bands)
-    begin, end = rows_of(height, band, bands)
-    set_target(surface, found, onto_surface, width, begin, end)
+    begin, end = share(crew, surface.height, LANES)
+    set_target(surface, found.values, onto_surface, begin, end)
     # Two sweeps a round, a mean and what is added to it; one call, since every call is compiled in anew.
     last = 2 * rounds + 1
     for k in range(last + 1 + is_last):
@@ -328,6 +388,25 @@ def smooth(found, onto_surface, surface, line, width, rounds, tolerance, is_last
             beginning, ending = AS_IT_IS, ADD_AND_SQUARE if k == last and is_last else ADD
         else:
             beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
-        if not sweep(surface, beginning, ending, tolerance, line, width, height, place):
-            return False
-    return True
+        if not sweep(surface, beginning, ending, tolerance, room.lines, crew):
+            return
+
+
+@kernel
+def keep_known(surface: Surface, out: Map, crew: Crew) -> None:
+    """Copy the surface; NaN where it knows nothing."""
+    begin, end = share(crew, surface.height, ROWS)
+    unknown, tiny = splat(float32(np.nan)), splat(float32(TINY))
+    for y in range(uint64(begin), uint64(end)):
+        for x in range(uint64(0), uint64(surface.width), uint64(LANES)):
+            known = load(surface.density, y, x) > tiny
+            store(out.values, y, x, select(known, load(surface.disparity, y, x), unknown))
+    meet(crew)
+
+
+@kernel
+def keep_density(surface: Surface, out: Map, crew: Crew) -> None:
+    """Copy the surface's density."""
+    begin, end = share(crew, surface.height, ROWS)
+    copy_rows(surface.density, out.values, surface.width, begin, end)
+    meet(crew)

@@ -1,15 +1,15 @@
 """Bring the right image under the left one along a surface, so that slanted patches match as flat ones."""
 
-from numba import boolean, float32, int32, int64, uint64, void
+from numba import float32, int32, int64, uint64
 
-from ...vector.array_types import ADDRESSES, BYTES, FLOATS, SHORTS
-from ...vector.barrier import meet
-from ...vector.cache import inner, kernel
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import kernel
 from ...vector.simd import LANES, floor, lane_numbers, larger, load, smaller, splat, store, to_float, to_int
 from ...vector.tiles import gather_short_pairs
-from .layout import PAD, SURFACE
-from .pyramid import repeat_border
-from .surface import copy_rows
+from .layout import PAD, ROWS
+from .pyramid import Views, repeat_border
+from .surface import Surface
 
 
 @inner
@@ -39,21 +39,12 @@ def warp_seen_row(usable, disparity, row, width, out):
     repeat_border(out, row, width)
 
 
-@kernel(void(SHORTS, BYTES, boolean, SURFACE, int64, SHORTS, BYTES, FLOATS, boolean, ADDRESSES, int64, int64, int64))
-def warp(
-    right, usable, has_hidden, surface, width, out_right, out_usable, out_density, keep_density,
-    barrier, bands, begin, end,
-):  # fmt: skip
-    """Rows ``begin`` to ``end - 1`` of the right image (padded int16) as seen along the surface, and (``keep_density``)
-    the surface's density.
-
-    ``usable``: where the right image can be interpolated; ``out_usable`` likewise, if ``has_hidden``.
-    """
-    disparity = surface.disparity
-    if keep_density:
-        copy_rows(surface.density, out_density, width, begin, end)
+@kernel
+def warp(views: Views, surface: Surface, slanted: Views, has_hidden: bool, crew: Crew) -> None:
+    """The right image as seen along the surface, and (``has_hidden``) where it is usable, into ``slanted``."""
+    begin, end = share(crew, surface.height, ROWS)
     for y in range(uint64(begin), uint64(end)):
-        warp_row(right, disparity, y, width, out_right)
+        warp_row(views.right, surface.disparity, y, surface.width, slanted.right)
         if has_hidden:
-            warp_seen_row(usable, disparity, y, width, out_usable)
-    meet(barrier, bands)
+            warp_seen_row(views.usable_right, surface.disparity, y, surface.width, slanted.usable_right)
+    meet(crew)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.optional import require
-from ....matching.kernels.layout import plain_stride
+from ....matching.kernels.layout import map_stride
 from ....matching.result import StereoResult
 from ..pair import check_max_disparity, finished, grey_pair
 from .kernels import cleanup as elas_after
@@ -193,7 +193,7 @@ class Elas:
         prior[0] = -np.log(chosen.gamma + np.exp(-(away**2) / (2 * chosen.sigma**2)))
         prior[1] = chosen.beta
         step = 2 if chosen.subsampling else 1
-        out = np.empty((-(-height // step), plain_stride(-(-width // step))), np.float32)
+        out = np.empty((-(-height // step), map_stride(-(-width // step))), np.float32)
         elas_dense.elas_match_pixels(
             ours, other, 1 if side else -1, plane, listed, prior, chosen.plane_radius, chosen.cell_px, step, largest,
             chosen.min_texture, np.full((1, SIZE), CENTRE, np.uint8), out,

@@ -1,14 +1,32 @@
-"""Small-segment filter [III-F] and hiding what the camera never saw."""
+"""Small segments are removed [III-F]: pieces of connected pixels, found by joining runs within rows."""
 
 import numpy as np
-from numba import float32, int64, uint64, void
+from numba import float32, int64, uint64
 
-from ...vector.array_types import BYTES, FLOATS
-from ...vector.cache import inner, kernel
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share, share_of
+from ...vector.records import Ints, Record, kernel
 from ...vector.simd import LANES, absolute, load, mask_bits, splat, trailing_zeros
+from .layout import ROWS, Maps
 
+TOLERANCE_PX = 1.0  # neighbours of a segment differ by no more, px of their level [III-F]
 # Columns of the `runs` scratch: stretches of connected pixels within an image row.
 BEGIN, END, PARENT, SIZE = (uint64(k) for k in range(4))
+
+
+class Runs(Record):
+    """Room to find the segments of a map of h rows and w columns; nothing in it outlives a call.
+
+    Attributes
+    ----------
+    runs : ndarray of int32, shape (h * (w + 1), 4)
+        Stretches of connected pixels within a row.
+    rows : ndarray of int32, shape (h, 2)
+        First and last + 1 run of each row.
+    """
+
+    runs: Ints
+    rows: Ints
 
 
 @inner
@@ -109,11 +127,23 @@ def remove_small_runs(disparity, probability, min_size, runs, rows, begin, end):
                     probability[y, x] = 0
 
 
-@kernel(void(BYTES, FLOATS, FLOATS))
-def hide_unseen(seen, disparity, probability):
-    """Nothing is known of a pixel the left camera never saw."""
-    for y in range(disparity.shape[0]):
-        for x in range(disparity.shape[1]):
-            if seen[y, x] == 0:
-                disparity[y, x] = np.nan
-                probability[y, x] = 0
+@kernel
+def remove_small_segments(maps: Maps, room: Runs, min_size: int, crew: Crew) -> None:
+    """Make segments of fewer than ``min_size`` pixels unknown.
+
+    Each thread finds the runs of its rows, the first joins those of different threads, each cleans up its rows.
+    """
+    height, runs, rows = maps.disparity.shape[0], room.runs, room.rows
+    begin, end = share(crew, height, ROWS)
+    find_runs(maps.disparity, maps.width, TOLERANCE_PX, runs, rows, begin, end)
+    if not meet(crew):
+        return
+    if crew.member == 0:
+        for other in range(1, crew.count):
+            seam, last = share_of(other, crew, height, ROWS)
+            if seam < last:
+                join_rows(maps.disparity, seam, TOLERANCE_PX, runs, rows)
+    if not meet(crew):
+        return
+    remove_small_runs(maps.disparity, maps.probability, min_size, runs, rows, begin, end)
+    meet(crew)

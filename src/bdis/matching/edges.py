@@ -1,0 +1,56 @@
+"""Sharp depth edges: pixels near a jump of the surface choose the side they belong to (beyond the paper)."""
+
+import numpy as np
+
+from ..vector.array_types import LANES
+from ..vector.cache import Kernel
+from ..vector.crew import Crew
+from . import kernels
+from .kernels.edges import EdgeCosts, EdgeLine
+from .kernels.pyramid import Views
+from .memory import Arena
+from .settings import Settings
+from .surface import SurfaceFit
+
+
+class Edges:
+    """Sharpens the jumps of a surface.
+
+    Parameters
+    ----------
+    views : Views
+        The images of its level.
+    fit : SurfaceFit
+        The surface.
+    settings : Settings
+        Of the matcher.
+    arena : Arena
+        Where buffers come from.
+    """
+
+    def __init__(self, views: Views, fit: SurfaceFit, settings: Settings, arena: Arena):
+        self._views, self._fit = views, fit
+        self._grey, self._rounds = float(settings.intensity_scale), settings.sharpening
+        own, left, right, above = fit.scratch
+        shape = own.shape
+        self._costs = EdgeCosts(
+            own=own,
+            left=left,
+            right=right,
+            above=above,
+            below=arena.zeros(shape, np.float32),
+            chosen=arena.zeros(shape, np.float32),
+            right_gradient=arena.zeros(views.right.shape, np.int16),
+        )
+        line = 5, shape[1] + 2 * LANES
+        self._lines = [EdgeLine(sums=arena.zeros(line, np.float32)) for _ in range(settings.threads)]
+
+    def run(self, crew: Crew) -> None:
+        """Sharpen the surface, and weaken its bonds across the jumps that are left."""
+        line = self._lines[crew.member]
+        kernels.sharpen(self._views, self._fit.surface, self._costs, line, self._grey, self._rounds, crew)
+        self._fit.bind_across_jumps(crew)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        return [kernels.sharpen, kernels.bind]

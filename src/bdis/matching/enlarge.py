@@ -1,0 +1,74 @@
+"""From the finest level to the size of the image."""
+
+import numpy as np
+
+from ..vector.cache import Kernel
+from ..vector.crew import Crew
+from . import kernels
+from .fusion import empty_maps
+from .images import Image
+from .kernels.layout import Map, Maps, map_stride
+from .kernels.pyramid import Seen
+from .levels import halved
+from .memory import Arena, ResultMemory
+
+
+class Enlarge:
+    """Doubles maps until they have the size of the image.
+
+    Parameters
+    ----------
+    maps : Maps
+        Disparity and probability of the finest level.
+    variance : Map or None
+        Its variance, if asked for.
+    number : int
+        The finest level.
+    size : tuple of int
+        Height and width of the image, px.
+    seen : Seen or None
+        What the left camera did not see becomes unknown; None: it is filled as well.
+    arena : Arena
+        Where buffers come from.
+    """
+
+    def __init__(
+        self, maps: Maps, variance: Map | None, number: int, size: tuple[int, int], seen: Seen | None, arena: Arena
+    ):
+        self._seen = seen
+        between = [halved(*size, n) for n in range(number - 1, 0, -1)]
+        nothing = np.zeros((1, 1), np.float32)
+        self._result = Maps(disparity=nothing, probability=nothing, width=size[1])
+        self._result_variance = Map(values=nothing, width=size[1])
+        self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self._result]
+        self._variances: list[Map] = []
+        if variance is not None:
+            maps_between = [Map(values=arena.zeros((h, map_stride(w)), np.float32), width=w) for h, w in between]
+            self._variances = [variance, *maps_between, self._result_variance]
+        self._memory = ResultMemory(*size)
+
+    def new_result(self) -> list[Image]:
+        """Arrays that the next `run` fills: disparity, probability and, if asked for, variance."""
+        arrays = self._memory.arrays(3 if self._variances else 2)
+        self._result.update(disparity=arrays[0], probability=arrays[1])
+        if self._variances:
+            self._result_variance.update(values=arrays[2])
+        return arrays
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Fill the result."""
+        for source, target in zip(self._variances, self._variances[1:]):
+            kernels.enlarge_variance(source, target, self._streams(target is self._result_variance), crew)
+        for maps, larger in zip(self._maps, self._maps[1:]):
+            kernels.enlarge(maps, larger, self._streams(larger is self._result), crew)
+        if has_hidden and self._seen is not None:
+            kernels.hide_unseen(self._seen, self._result, crew)
+            if self._variances:
+                kernels.hide_unseen_variance(self._seen, self._result_variance, crew)
+
+    def _streams(self, is_result: bool) -> bool:
+        return is_result and self._memory.streaming
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        return [kernels.enlarge, *([kernels.enlarge_variance] if self._variances else [])]

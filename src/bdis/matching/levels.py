@@ -1,0 +1,55 @@
+"""The levels of the pyramid: how many there are, their sizes and weights."""
+
+from collections.abc import Callable, Iterable
+
+from .settings import Settings
+
+MIN_COARSEST_SIDE_PX = 12  # a coarser level has too few patches to say anything
+MIN_START_SIDE_PX = 20  # short side of the level where all disparities are tried
+
+_GAMMA: dict[str, Callable[[int], float]] = {
+    "1/n": lambda n: 1 / n,
+    "2^n": lambda n: 2.0**n,
+    "equal": lambda n: 1.0,
+}
+
+
+def halved(height: int, width: int, times: int) -> tuple[int, int]:
+    """Size of a level; an odd last row or column counts as a whole one.
+
+    Examples
+    --------
+    >>> halved(480, 641, 1)
+    (240, 321)
+    """
+    for _ in range(times):
+        height, width = (height + 1) // 2, (width + 1) // 2
+    return height, width
+
+
+def coarsest_level(height: int, width: int, settings: Settings) -> int:
+    """Coarsest level whose short side still holds a patch and 12 px, or 20 px where all disparities are tried, no coarser
+    than the settings ask.
+    """
+    wanted = settings.coarsest_level or 10
+    if settings.start == "global":
+        side, level = MIN_START_SIDE_PX, settings.finest_level + 1  # a start is for a finer level
+    else:
+        side, level = max(settings.patch_size, MIN_COARSEST_SIDE_PX), settings.finest_level
+    while level < wanted and min(halved(height, width, level + 1)) >= side:
+        level += 1
+    return level
+
+
+def level_weights(numbers: Iterable[int], settings: Settings) -> dict[int, float]:
+    """Gamma of each level (Eq. 12), summing to 1; 1 for every level without propagation.
+
+    Examples
+    --------
+    >>> level_weights([1, 2], Settings(level_weights="equal"))
+    {1: 0.5, 2: 0.5}
+    """
+    if not settings.propagate:
+        return dict.fromkeys(numbers, 1.0)
+    raw = {n: _GAMMA[settings.level_weights](n) for n in numbers}
+    return {n: value / sum(raw.values()) for n, value in raw.items()}

@@ -1,0 +1,86 @@
+"""Memory that is allocated once: buffers of the stages, and large results."""
+
+import math
+import weakref
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .images import Image
+
+CACHE_LINE = 64  # bytes
+LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
+MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
+
+
+class Arena:
+    """Zeroed arrays side by side in a few large blocks.
+
+    Every array starts on a cache line, so that the vectors of a row do not straddle two; and one large block, unlike many
+    small ones, gets huge pages where the system has them: after another program swept the caches, looking up a thousand
+    pages takes longer than searching a level.
+
+    Parameters
+    ----------
+    block_bytes : int
+        Size of a block; a good guess of all that will be asked for.
+
+    Examples
+    --------
+    >>> Arena(1 << 20).zeros((2, 3), np.float32).shape
+    (2, 3)
+    """
+
+    def __init__(self, block_bytes: int):
+        self._block_bytes = block_bytes
+        self._free = np.zeros(0, np.uint8)
+
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Image:
+        """As ``np.zeros``."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if size > len(self._free):
+            block = np.zeros(max(size, self._block_bytes) + CACHE_LINE, np.uint8)
+            self._free = block[-block.ctypes.data % CACHE_LINE :]
+        array = self._free[:size].view(dtype).reshape(shape)
+        self._free = self._free[-(-size // CACHE_LINE) * CACHE_LINE :]
+        return array
+
+
+class ResultMemory:
+    """Arrays for the results of images of one size, not in use by anybody.
+
+    A large array would be new memory every time, in pages that the system first has to clear, which takes longer than
+    filling them.  So large memory is used again once nobody refers to the arrays that were returned in it, nor to any view
+    of them.  Small arrays come from memory that was freed last and is still in the caches.
+
+    Parameters
+    ----------
+    height, width : int
+        px.
+
+    Attributes
+    ----------
+    streaming : bool
+        Results are so large that they are better written past the caches; needs rows that start on a cache line.
+    """
+
+    def __init__(self, height: int, width: int):
+        self._shape = height, width
+        self._is_large = height * width >= LARGE_PIXELS
+        self.streaming = self._is_large and width % (2 * CACHE_LINE // 4) == 0
+        self._held: list[tuple[Image, weakref.ref[Image]]] = []
+
+    def arrays(self, count: int) -> list[Image]:
+        """``count`` arrays of float32, shape (height, width)."""
+        if not self._is_large:
+            return [np.empty(self._shape, np.float32) for _ in range(count)]
+        size = 4 * count * math.prod(self._shape)
+        block = next((block for block, lease in self._held if lease() is None), None)
+        if block is None:
+            block = np.empty(size + CACHE_LINE, np.uint8)
+        # Every view of the result refers to the lease, so the lease lives as long as anybody can see the memory.
+        part = block[-block.ctypes.data % CACHE_LINE :][:size]
+        lease = np.frombuffer(part.data, np.float32)
+        others = [(held, other) for held, other in self._held if held is not block]
+        self._held = [(block, weakref.ref(lease)), *others][:MAX_HELD_RESULTS]
+        return list(lease.reshape(count, *self._shape))
