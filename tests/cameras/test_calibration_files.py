@@ -120,7 +120,7 @@ def test_opencv_in_metres_is_noticed_and_read_when_told(tmp_path):
 
 def test_files_say_which_unit_was_assumed(tmp_path):
     assert read_calibration(opencv_file(tmp_path / "a.yaml", Q=Q)).unit == "mm (assumed: OpenCV files do not say)"
-    assert read_calibration(opencv_file(tmp_path / "b.yaml", Q=Q), unit="mm").unit == "mm (as you say)"
+    assert read_calibration(opencv_file(tmp_path / "b.yaml", Q=Q), unit="mm").unit == "mm (given)"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_ros_pair_found_by_its_name(tmp_path):
     rig = bdis.Rig.load(path)
     close(rig, RECTIFIED)
     assert rig.size == (640, 480)
-    assert read_calibration(path).unit == "m (as ROS has it)"
+    assert read_calibration(path).unit == "m (ROS convention)"
 
 
 def test_ros_pair_of_raw_cameras(tmp_path):
@@ -269,7 +269,7 @@ def test_kalibr_camchain(tmp_path):
     np.testing.assert_array_equal(cameras.rotation, R)
     assert cameras.right_distortion.tolist() == [-0.11, 0.03, 0.0002, -0.0001]
     assert cameras.size == (640, 480)
-    assert read_calibration(path).unit == "m (as Kalibr has it)"
+    assert read_calibration(path).unit == "m (Kalibr convention)"
     path.write_text(kalibr_text("equidistant"))
     assert bdis.StereoCalibration.load(path).fisheye
 

@@ -45,7 +45,7 @@ def test_jpeg_comes_back_nearly(tmp_path):
     image = np.full((40, 50, 3), (200, 90, 80), np.uint8)
     bdis.write_image(tmp_path / "image.jpg", image)
     assert np.abs(bdis.read_image(tmp_path / "image.jpg").astype(int) - image).max() <= 3
-    with pytest.raises(ValueError, match="JPEG holds 8 bit only"):
+    with pytest.raises(ValueError, match="JPEG stores 8 bit only"):
         bdis.write_image(tmp_path / "image.jpg", image.astype(np.uint16))
 
 
@@ -166,7 +166,7 @@ def test_truncated_maps_are_errors(ending, tmp_path):
 def test_maps_of_the_wrong_kind_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"shape \(2, 2, 3\); expected \(height, width\)"):
         bdis.write_disparity(tmp_path / "a.tiff", np.zeros((2, 2, 3)))
-    with pytest.raises(ValueError, match="ends with '.jpg'; a disparity is kept as .tif"):
+    with pytest.raises(ValueError, match="ends with '.jpg'; a disparity is stored as .tif"):
         bdis.write_disparity(tmp_path / "a.jpg", DISPARITY)
     bdis.write_image(tmp_path / "left.png", np.zeros((40, 50), np.uint8))
     with pytest.raises(ValueError, match="is uint8; a disparity as PNG is uint16"):
