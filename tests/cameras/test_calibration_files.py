@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import bdis
+from bdis.cameras import formats
 from bdis.cameras.formats import read_calibration
+from bdis.cameras.formats.base import CalibrationFile, CalibrationFormat
 from bdis.cameras.formats.yaml_subset import parse_yaml
 
 K1 = np.array([[700.5, 0, 320.25], [0, 701.5, 240.75], [0, 0, 1]])
@@ -437,3 +439,19 @@ def test_truncated_files_never_look_whole(tmp_path):
         short.write_text(whole[:length])
         with pytest.raises(ValueError, match=re.escape("short.yaml: ")):
             bdis.Rig.load(short)
+
+
+def test_a_format_is_one_entry_of_the_list(tmp_path, monkeypatch):
+    def read(file):
+        _, focal, baseline = file.text.split()
+        millimetres, unit = file.millimetres("cm", "made up")
+        rectified = {"focal_px": float(focal), "cx": 1, "cy": 2, "baseline_mm": float(baseline) * millimetres}
+        return CalibrationFile("made-up format", unit, None, rectified)
+
+    made_up = CalibrationFormat("a made-up format", lambda file: file.text.startswith("MADEUP"), read)
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, made_up))
+    (tmp_path / "camera.txt").write_text("MADEUP 500 0.5")
+    assert bdis.Rig.load(tmp_path / "camera.txt").baseline_mm == 5
+    (tmp_path / "other.txt").write_text("hello")
+    with pytest.raises(ValueError, match="Known formats: .*; a made-up format"):
+        bdis.Rig.load(tmp_path / "other.txt")

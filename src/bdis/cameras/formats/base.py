@@ -83,7 +83,7 @@ class CalibrationText:
             values = parse_yaml(self.text)
         except ValueError as error:
             return {}, str(error)
-        return (values, "") if isinstance(values, dict) else ({}, "it contains no names with values")
+        return (values, "") if isinstance(values, dict) else ({}, "it holds no names with values")
 
     def millimetres(self, usual: Unit, reason: str) -> tuple[float, str]:
         """Length of the file's unit in mm, and the name of the unit for messages.
