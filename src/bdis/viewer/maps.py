@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cameras.rig import Rig
-from ..files.preview import COLOURS, color_steps, color_table, round_range
+from ..common.arrays import Array
+from ..files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 from ..matching.result import StereoResult
 from ..video.stream.depth_stream import DepthFrame
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Range = tuple[float, float]
-UNKNOWN = (52, 56, 62)  # a grey that no colour map has, quiet on a dark page
-_COLORMAPS = {**COLOURS, "sigma": "plasma", "probability": "viridis"}  # none begins with black, as the page is dark
+_COLORMAPS = {**COLORMAPS, "sigma": "plasma", "probability": "viridis"}  # none begins with black, as the page is dark
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,7 @@ class Maps:
     def depth(self) -> Array:
         """float32 (height, width), mm."""
         assert self.rig is not None
-        depth = self.rig.depth(self.result)
-        return depth if self.max_depth_mm is None else np.where(depth <= self.max_depth_mm, depth, np.float32(np.nan))
+        return self.rig.depth(self.result, max_depth_mm=self.max_depth_mm)
 
     @cached_property
     def disparity(self) -> Array:
@@ -87,8 +84,9 @@ class Maps:
         """float32 (height, width): of the depth in mm, or of the disparity in px."""
         if self.result.variance is None:
             return np.full_like(self.result.disparity, np.nan)
-        variance = self.result.variance if self.rig is None else self.rig.depth_variance(self.result)
-        return self._where_shown(np.sqrt(variance))
+        if self.rig is None:
+            return np.sqrt(self.result.variance)
+        return self._where_shown(self.rig.depth_sigma(self.result))
 
     @cached_property
     def probability(self) -> Array:
@@ -141,7 +139,7 @@ def unit_of(name: str, rig: Rig | None) -> str:
 @cache
 def palette(name: str) -> NDArray[np.uint8]:
     """uint8 (256, 3): the colours of a map, that of the unknown first."""
-    return color_table(_COLORMAPS[name], UNKNOWN)
+    return color_table(_COLORMAPS[name], UNKNOWN_ON_DARK)
 
 
 def colored(name: str, values: Array, span: Range) -> NDArray[np.uint8]:
@@ -149,7 +147,7 @@ def colored(name: str, values: Array, span: Range) -> NDArray[np.uint8]:
 
     Examples
     --------
-    >>> colored("depth", np.float32([np.nan]), (0, 1)).tolist() == [list(UNKNOWN)]
+    >>> colored("depth", np.float32([np.nan]), (0, 1)).tolist() == [list(UNKNOWN_ON_DARK)]
     True
     """
     return np.take(palette(name), color_steps(values, span), axis=0)

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..cameras.rig import Rig, as_rgb_bytes
+from ..cameras.rgb import as_rgb_bytes
+from ..cameras.rig import Rig
+from ..common.arrays import Array
+from ..files.colors import UNKNOWN_ON_DARK
 from ..video.stream.statistics import Figures
-from .maps import UNKNOWN, Array, Look, Maps, Range, colored, palette, unit_of
+from .maps import Look, Maps, Range, colored, palette, unit_of
 
 WIDEST_PICTURE = 640  # px; larger pictures are thinned out
 _QUALITY = 85
@@ -27,7 +30,7 @@ class Pictures:
         panel = gui.add_panel()
         self.tab = panel.add_tab("Pictures")
         with self.tab:
-            blank = np.full((30, 40, 3), UNKNOWN, np.uint8)
+            blank = np.full((30, 40, 3), UNKNOWN_ON_DARK, np.uint8)
             self._left = gui.add_image(blank, label="Left image, rectified", format="jpeg", jpeg_quality=_QUALITY)
             self.choice = gui.add_dropdown("Map", names, initial_value=names[0])
             self._map = gui.add_image(blank, format="jpeg", jpeg_quality=_QUALITY)
@@ -57,7 +60,7 @@ def color_bar(title: str, name: str, unit: str, span: Range, has_unknown: bool =
     colors = palette(name)
     stops = ",".join("rgb({},{},{})".format(*colors[place]) for place in np.linspace(1, 255, 24).astype(int))
     numbers = "".join(f"<span>{value:.3g}</span>" for value in np.linspace(*span, 5))
-    grey = "rgb({},{},{})".format(*UNKNOWN)
+    grey = "rgb({},{},{})".format(*UNKNOWN_ON_DARK)
     unknown = (
         f"<span style='float:right;{_MUTED}'><span style='display:inline-block;width:0.8em;height:0.8em;"
         f"border:1px solid #888;background:{grey}'></span> unknown</span>"

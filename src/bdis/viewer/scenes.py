@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cameras.rig import Rig, as_rgb_bytes
-from .maps import UNKNOWN, Look, Maps, colored
+from ..cameras.rgb import as_rgb_bytes
+from ..cameras.rig import Rig
+from ..files.colors import UNKNOWN_ON_DARK
+from .maps import Look, Maps, colored
 
 Vector = NDArray[np.float64]
 FIELD_OF_VIEW = math.radians(40)  # vertical, of those who watch
@@ -143,7 +145,7 @@ class FlatScene:
 
     def __init__(self, server: Any, size: tuple[int, int]):
         self._width, self._height = size
-        blank = np.full((2, 2, 3), UNKNOWN, np.uint8)
+        blank = np.full((2, 2, 3), UNKNOWN_ON_DARK, np.uint8)
         self._wall = server.scene.add_image("/map", blank, float(self._width), float(self._height), format="jpeg")
         self.mark = Mark(server.scene, "")
         distance = 0.72 * max(self._height, self._width) / math.tan(FIELD_OF_VIEW / 2)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.arrays import Array
 from ...common.atomic import Place
+from ...common.machine import usable_cores
 from ...common.optional import require
 from .journal import JOURNAL, read_journal
 from .video_file import PURPOSE, Encoding, VideoFile
 
-Array = np.ndarray[Any, np.dtype[Any]]
 DEPTH_VIDEO = "depth.mkv"
 STEPS_PER_MM = 1  # whole mm, 0 = unknown, is what other tools take 16-bit depth for
 MOST_STEPS = 65535
@@ -64,7 +65,7 @@ class DepthVideo:
         # Every frame stands alone, and a new cluster for each is what puts it on the disk.
         encoding = Encoding(
             "matroska", "ffv1", "gray16le", 1, 1000, {"cluster_time_limit": "0"},
-            {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, _cores()),
+            {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, usable_cores()),
         )  # fmt: skip
         tags = {_TAG: str(steps_per_mm), "COMMENT": f"depth in mm = value / {steps_per_mm}; 0 = unknown"}
         self._file = VideoFile(path, encoding, size, fps=fps, tags=tags, keep=keep)
@@ -140,8 +141,3 @@ def _steps_per_mm(container: Any, path: Place) -> int:
     if _TAG not in tags or streams[0].codec_context.pix_fmt != "gray16le":
         raise ValueError(f"{path} is not a depth video of bdis: 16-bit grey, with the tag {_TAG}")
     return int(tags[_TAG])
-
-
-def _cores() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ...cameras.cloud import write_ply
 from ...cameras.rig import Rig
+from ...common.arrays import Array
 from ...files.maps import write_depth, write_disparity
+from ...files.ply import write_ply
 from ..stream.depth_stream import DepthFrame
 
-Array = np.ndarray[Any, np.dtype[Any]]
 FRAME_FILES = ("depth", "disparity", "probability", "sigma", "cloud")
 
 
@@ -54,5 +53,5 @@ class FrameFiles:
             elif self._kind == "cloud":
                 write_ply(path, self._rig.cloud(frame.result, frame.left, max_depth_mm=self._max_depth_mm))
             else:
-                sigma = np.sqrt(self._rig.depth_variance(frame.result))
+                sigma = self._rig.depth_sigma(frame.result)
                 write_depth(path, np.where(np.isnan(depth_mm), np.float32(np.nan), sigma))

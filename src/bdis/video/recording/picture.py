@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cameras.rig import as_rgb_bytes
+from ...cameras.rgb import as_rgb_bytes
+from ...common.arrays import Array
 from ...common.optional import require
-from ...files.preview import COLOURS, color_steps, color_table, round_range
+from ...files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 
-Array = np.ndarray[Any, np.dtype[Any]]
 LEAST_HEIGHT, MOST_WIDTH = 240, 640  # px of a panel: legible, and the whole fits a screen
 BAR_WIDTH = 120
 UNITS = {"depth": "mm", "disparity": "px"}
 BACKGROUND = (0x16, 0x18, 0x1B)
-UNKNOWN = (0x3A, 0x3E, 0x44)
 _INK = "#e6e8ea"
 ENOUGH = 0.2  # share of known pixels that says something about the range
 
@@ -54,7 +51,7 @@ class SideBySide:
         self.size = (2 * self._panel[0] + BAR_WIDTH, tall)
         self._picture = np.full((tall, self.size[0], 3), BACKGROUND, np.uint8)
         self.near_far: tuple[float, float] | None = None
-        self._table = color_table(COLOURS[quantity], UNKNOWN)[:, None]  # as OpenCV wants it
+        self._table = color_table(COLORMAPS[quantity], UNKNOWN_ON_DARK)[:, None]  # as OpenCV wants it
         if near_far is not None:
             self._use(near_far)
         else:
@@ -114,7 +111,7 @@ class SideBySide:
         text = {"color": _INK, "fontsize": 11, "transform": figure.transFigure, "va": "center"}
         figure.text(edge, 1 - 22 * line, f"{self._quantity}, {UNITS[self._quantity]}", **text)
         grey = figure.add_axes((edge, 18 * line, 12 / width, 12 * line))
-        grey.set_facecolor([part / 255 for part in UNKNOWN])
+        grey.set_facecolor([part / 255 for part in UNKNOWN_ON_DARK])
         grey.set_xticks([])
         grey.set_yticks([])
         for side in grey.spines.values():

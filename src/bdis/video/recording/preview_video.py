@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
+from ...common.arrays import Array
 from ...common.atomic import Place
 from ...common.optional import require
 from .picture import SideBySide
 from .video_file import PURPOSE, Encoding, VideoFile
 
-Array = np.ndarray[Any, np.dtype[Any]]
 PREVIEW_VIDEO = "preview.mp4"
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...cameras.rig import Rig
+from ...common.arrays import Array, size_text
 from ...common.atomic import Place, named
 from ..stream.depth_stream import DepthFrame
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo
@@ -24,7 +25,6 @@ from .picture import SideBySide
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
 from .video_file import whole_frames
 
-Array = np.ndarray[Any, np.dtype[Any]]
 OUTPUTS = (*FRAME_FILES, "video", "preview")
 NEED_DEPTH = ("depth", "sigma", "cloud", "video")
 RIG_FILE = "rig.toml"
@@ -157,7 +157,7 @@ class Recording:
         """
         begin = time.perf_counter()
         if frame.left.shape[:2] != self.plan.shape:
-            sizes = [f"{width}x{height}" for height, width in (frame.left.shape[:2], self.plan.shape)]
+            sizes = size_text(frame.left.shape), size_text(self.plan.shape)
             raise ValueError(f"frame {frame.index} is {sizes[0]}; the recording is of {sizes[1]}")
         depth = self._depth(frame)
         is_cut = depth is not None and self.plan.max_depth_mm is not None
@@ -268,10 +268,7 @@ class Recording:
     def _depth(self, frame: DepthFrame) -> Array | None:
         if self.plan.rig is None or not (set(self.plan.save) & {*NEED_DEPTH, "preview"}):
             return None
-        depth: Array = self.plan.rig.depth(frame.result)
-        if self.plan.max_depth_mm is not None:
-            depth[depth > self.plan.max_depth_mm] = np.nan
-        return depth
+        return self.plan.rig.depth(frame.result, max_depth_mm=self.plan.max_depth_mm)
 
     def _journal_last(self) -> None:
         if self._record is not None:

@@ -10,13 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ...common.arrays import Array
 from ...common.atomic import Place, named
 from ...common.optional import require
 from ..sources.track import USUAL_FPS
 
-Array = np.ndarray[Any, np.dtype[Any]]
 PURPOSE = "reading and writing videos"
 
 

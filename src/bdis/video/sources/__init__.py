@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...evaluation.datasets import KINDS, RENDER, open_dataset, parse_scene
-from ...files.maps import IMAGE_ENDINGS
+from ...files.images import IMAGE_ENDINGS
 from .camera import CameraSource
 from .folder import LOOKED_FOR, DatasetSource, FolderSource, PictureSource, find_pairs, images_in, pairs_of
 from .rendered import RenderedSource

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ...common.arrays import Array
 from ...common.optional import require
-from .source import Array, Source, SourceLost, StereoFrame
+from .source import Source, SourceLost, StereoFrame
 from .views import Splitter
 
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from ...cameras.rig import Rig
+from ...common.arrays import Array
 from ...evaluation.datasets import rig_of, with_baseline
 from ...synthetic.renderer import RenderedPair, check_scene, render
-from .source import Array, NumberedSource
+from .source import NumberedSource
 
 
 class RenderedSource(NumberedSource):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from ...cameras.rig import Rig
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ...common.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...common.arrays import Array
 from ...common.optional import require
-from .source import Array, BadFrame, SourceLost
+from .source import BadFrame, SourceLost
 
 USUAL_FPS = 25.0  # of a video that does not say
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0

@@ -1,7 +1,7 @@
 """Two views in one picture, and how to take them apart."""
 
+from ...common.arrays import Array
 from ...common.optional import require
-from .source import Array
 
 SIDE_BY_SIDE, TOP_BOTTOM = LAYOUTS = ("side-by-side", "top-bottom")
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
+from ...common.arrays import Array, size_text
 from ...matching.matcher import StereoMatcher
 from ...matching.result import StereoResult
 from ..sources import Source
@@ -21,7 +20,6 @@ from .queue import Ended, Lane
 from .reader import Arrival, AtEnd, Reader
 from .statistics import Figures, Meter
 
-Array = np.ndarray[Any, np.dtype[Any]]
 QUEUED_FRAMES = 2  # of a file, between two steps; of a live source only the newest waits
 STOP_S = 5.0  # a thread that does not end by then hangs in a driver, and is left to itself
 
@@ -287,7 +285,7 @@ class DepthStream:
     def _check_size(self, left: Array) -> None:
         shape = left.shape[:2]
         if self._shape not in (None, shape):
-            sizes = [f"{width}x{height}" for height, width in (shape, self._shape or shape)]
+            sizes = size_text(shape), size_text(self._shape or shape)
             raise ValueError(f"it is {sizes[0]} but the frames before it are {sizes[1]}")
         self._shape = shape
 
