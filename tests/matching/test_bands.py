@@ -5,9 +5,9 @@ import threading
 import numba
 import numpy as np
 import pytest
+from bdis.matching.bands import Bands
 
 import bdis
-from bdis.matching.bands import Bands
 from bdis.vector.barrier import meet
 from tests.scenes import warped_pair
 

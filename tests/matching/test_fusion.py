@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from bdis.matching.kernels.filters import find_runs, join_rows, remove_small_runs
+from bdis.matching.workspace import Workspace
 
 import bdis
 from bdis.matching import kernels
-from bdis.matching.kernels.filters import find_runs, join_rows, remove_small_runs
 from bdis.matching.kernels.layout import plain_stride
-from bdis.matching.workspace import Workspace
 from tests import naive
 from tests.scenes import warped_pair
 

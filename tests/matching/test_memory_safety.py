@@ -20,12 +20,12 @@ import subprocess
 import sys
 from typing import Any
 
+import bdis.matching.workspace
 import numpy as np
 import pytest
 
 import bdis.matching.images
 import bdis.matching.matcher
-import bdis.matching.workspace
 from bdis.matching.settings import PRESETS
 
 CASES = 1000

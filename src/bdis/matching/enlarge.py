@@ -37,9 +37,8 @@ class Enlarge:
     ):
         self._seen = seen
         between = [halved(*size, n) for n in range(number - 1, 0, -1)]
-        nothing = np.zeros((1, 1), np.float32)
-        self._result = Maps(disparity=nothing, probability=nothing, width=size[1])
-        self._result_variance = Map(values=nothing, width=size[1])
+        self._result = Maps(disparity=None, probability=None, width=size[1])
+        self._result_variance = Map(values=None, width=size[1])
         self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self._result]
         self._variances: list[Map] = []
         if variance is not None:
@@ -54,6 +53,12 @@ class Enlarge:
         if self._variances:
             self._result_variance.update(values=arrays[2])
         return arrays
+
+    def release(self) -> None:
+        """Let go of the result: its memory can be used again as soon as the caller lets go of it, too."""
+        self._result.release()
+        if self._variances:
+            self._result_variance.release()
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fill the result."""

@@ -97,7 +97,10 @@ class StereoMatcher:
         if stages.previous is not None:
             stages.previous.bring_back(previous)
         arrays = stages.enlarge.new_result()
-        self._threads.run(lambda crew: _solve(stages, crew))
+        try:
+            self._threads.run(lambda crew: _solve(stages, crew))
+        finally:
+            stages.release()
         return stages.result(arrays, is_video=previous is not None)
 
     def compute(self, left: Any, right: Any) -> NDArray[np.int16]:

@@ -57,10 +57,10 @@ class Pyramid:
             + [Seen(mask=arena.zeros((h, image_stride(w)), np.uint8), pad=PAD, width=w) for h, w in sizes]
             for _ in SIDES
         ]
+        self._pairs = list(zip(*self.images))
         self.views = {n: self._views(n, arena) for n in searched}
-        nothing = np.zeros((1, 1), np.uint8)
-        self._bytes = [ByteImage(pixels=nothing) for _ in SIDES]
-        self._floats = [FloatImage(pixels=nothing.astype(np.float32)) for _ in SIDES]
+        self._bytes = [ByteImage(pixels=None) for _ in SIDES]
+        self._floats = [FloatImage(pixels=None) for _ in SIDES]
         self._given: list[Pixels] = []
         self._masks: list[Image | None] = [None, None]
 
@@ -86,12 +86,17 @@ class Pyramid:
         for side, given in enumerate(self._given):
             (self._bytes if given.channels else self._floats)[side].update(pixels=given.values)
 
+    def release(self) -> None:
+        """Let go of the pair."""
+        for side, given in enumerate(self._given):
+            (self._bytes if given.channels else self._floats)[side].release()
+        self._given, self._masks = [], [None, None]
+
     def run(self, crew: Crew) -> bool:
         """Fill all levels; True if some pixels were not seen: masked, or exactly black."""
         is_black = self._halve_images(crew)
-        for left, right, coarser_left, coarser_right in zip(*self.images, *(levels[1:] for levels in self.images)):
-            kernels.halve(left, coarser_left, crew)
-            kernels.halve(right, coarser_right, crew)
+        for finer, coarser in zip(self._pairs, self._pairs[1:]):
+            kernels.halve_pair(*finer, *coarser, crew)
         for views in self.views.values():
             kernels.take_gradient(views, crew)
         has_hidden = crew.any(is_black) or any(mask is not None for mask in self._masks)
@@ -134,4 +139,4 @@ class Pyramid:
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls for 8-bit images without masks."""
-        return [kernels.halve_grey, kernels.halve, kernels.take_gradient]
+        return [kernels.halve_grey, kernels.halve_pair, kernels.take_gradient]

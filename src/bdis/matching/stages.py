@@ -183,6 +183,11 @@ class Stages:
         if self.previous is None or not self.previous.compare(crew):
             yield self.levels[-1]
 
+    def release(self) -> None:
+        """Let go of the images and the result of a match."""
+        self.pyramid.release()
+        self.enlarge.release()
+
     def result(self, arrays: list[Image], is_video: bool) -> StereoResult:
         """The filled ``arrays`` of the result, and in a video what the next frame starts from."""
         has_second_search = self.surface is not None and self._settings.slanted and self._settings.smoothing > 0

@@ -22,6 +22,7 @@ pass it on compile faster than with sixteen arrays each.
 """
 
 import inspect
+import struct
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, NamedTuple, dataclass_transform, get_type_hints
 
@@ -43,30 +44,31 @@ _WORD = ir.IntType(64)
 class ArrayKind(NamedTuple):
     """What an array in a record must be: two dimensions of ``dtype``; ``is_given``: read-only, any distance of rows."""
 
-    dtype: str
+    dtype: np.dtype[Any]
     is_given: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Is ``value`` such an array?"""
         if not isinstance(value, np.ndarray) or value.dtype != self.dtype or value.ndim != 2:
             return False
-        if self.is_given:
-            return value.shape[1] < 2 or value.strides[1] == value.itemsize
-        return value.flags.c_contiguous and value.flags.writeable
+        flags = value.flags
+        return (self.is_given or flags.writeable) and (
+            flags.c_contiguous or (self.is_given and (value.shape[1] < 2 or value.strides[1] == value.itemsize))
+        )
 
     @property
     def numba_type(self) -> types.Array:
         """As kernels see it."""
-        return types.Array(types.__dict__[self.dtype], 2, "A" if self.is_given else "C", readonly=self.is_given)
+        return types.Array(types.__dict__[self.dtype.name], 2, "A" if self.is_given else "C", readonly=self.is_given)
 
 
-Floats = Annotated[NDArray[np.float32], ArrayKind("float32")]
-Shorts = Annotated[NDArray[np.int16], ArrayKind("int16")]
-Ints = Annotated[NDArray[np.int32], ArrayKind("int32")]
-Longs = Annotated[NDArray[np.int64], ArrayKind("int64")]
-Bytes = Annotated[NDArray[np.uint8], ArrayKind("uint8")]
-GivenBytes = Annotated[NDArray[np.uint8], ArrayKind("uint8", is_given=True)]
-GivenFloats = Annotated[NDArray[np.float32], ArrayKind("float32", is_given=True)]
+Floats = Annotated[NDArray[np.float32], ArrayKind(np.dtype("float32"))]
+Shorts = Annotated[NDArray[np.int16], ArrayKind(np.dtype("int16"))]
+Ints = Annotated[NDArray[np.int32], ArrayKind(np.dtype("int32"))]
+Longs = Annotated[NDArray[np.int64], ArrayKind(np.dtype("int64"))]
+Bytes = Annotated[NDArray[np.uint8], ArrayKind(np.dtype("uint8"))]
+GivenBytes = Annotated[NDArray[np.uint8], ArrayKind(np.dtype("uint8"), is_given=True)]
+GivenFloats = Annotated[NDArray[np.float32], ArrayKind(np.dtype("float32"), is_given=True)]
 
 _WORDS = 4  # of 64 bits per field; an array has an address, rows, columns and the bytes from row to row
 _SCALARS = {int: types.int64, float: types.float64, bool: types.boolean}
@@ -109,7 +111,7 @@ class Record(int):
 
     fields: ClassVar[dict[str, Field]]
     numba_type: ClassVar["RecordType"]
-    _words: NDArray[np.int64]
+    _words: memoryview
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -124,7 +126,7 @@ class Record(int):
             raise TypeError(f"{cls.__name__} has the fields {', '.join(cls.fields)}; missing or unknown: {wrong}")
         words = np.zeros(_WORDS * len(cls.fields), np.int64)
         record = super().__new__(cls, words.ctypes.data)
-        record._words = words
+        record._words = memoryview(words)  # keeps them alive, and is faster to write to one by one
         record.update(**values)
         return record
 
@@ -132,20 +134,35 @@ class Record(int):
         """All is done when the address is known, in ``__new__``."""
 
     def update(self, **values: Any) -> None:
-        """Replace the values of some fields, for the next call of a kernel."""
+        """Replace the values of some fields, for the next call of a kernel; None: no array, until the next update."""
         for name, value in values.items():
-            field = self.fields[name]
-            self._words[field.word : field.word + _WORDS] = self._encoded(name, field.kind, value)
+            kind, word = self.fields[name]
+            words = self._words
+            if type(kind) is not ArrayKind:
+                words[word] = self._number(name, kind, value)
+            elif value is None:
+                words[word] = words[word + 1] = words[word + 2] = 0
+            elif kind.accepts(value):
+                words[word] = value.ctypes.data
+                words[word + 1], words[word + 2] = value.shape
+                words[word + 3] = value.strides[0]
+            else:
+                raise TypeError(
+                    f"{type(self).__name__}.{name} must be a 2-D array of {kind.dtype}, packed and writable"
+                )
             self.__dict__[name] = value  # keeps the array alive as well
 
-    def _encoded(self, name: str, kind: Any, value: Any) -> Any:
-        if isinstance(kind, ArrayKind):
-            if not kind.accepts(value):
-                raise TypeError(f"{type(self).__name__}.{name} must be a 2-D array of {kind.dtype}, packed and writable")
-            return value.ctypes.data, *value.shape, value.strides[0]
+    def release(self) -> None:
+        """Let go of the arrays: they live no longer than others keep them."""
+        for name, field in self.fields.items():
+            if type(field.kind) is ArrayKind:
+                self._words[field.word] = 0
+                self.__dict__[name] = None
+
+    def _number(self, name: str, kind: type, value: Any) -> int:
         if not isinstance(value, kind) and not (kind is float and isinstance(value, int)):
             raise TypeError(f"{type(self).__name__}.{name} must be {kind.__name__}, but it is {value!r}")
-        return np.array(value, float if kind is float else np.int64).view(np.int64)
+        return struct.unpack("q", struct.pack("d", value))[0] if kind is float else int(value)
 
 
 class RecordType(types.Type):
@@ -200,7 +217,7 @@ def _lower_field(context, builder, record_type, words, name):
         return builder.bitcast(word(0), ir.DoubleType())
     kind = field.numba_type
     array = context.make_array(kind)(context, builder)
-    itemsize = ir.Constant(_WORD, np.dtype(field.kind.dtype).itemsize)
+    itemsize = ir.Constant(_WORD, field.kind.dtype.itemsize)
     populate_array(
         array,
         data=builder.inttoptr(word(0), array.data.type),

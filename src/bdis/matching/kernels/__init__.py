@@ -5,9 +5,9 @@ from .edges import sharpen
 from .enlarge import enlarge, enlarge_variance, halve_disparity, hide_unseen, hide_unseen_variance
 from .fusion import fuse, fuse_by_residual, fuse_variance
 from .pyramid import (
-    halve,
     halve_floats,
     halve_grey,
+    halve_pair,
     halve_rgb,
     halve_rgba,
     halve_seen,
@@ -34,10 +34,10 @@ __all__ = [
     "fuse_by_residual",
     "fuse_variance",
     "global_start",
-    "halve",
     "halve_disparity",
     "halve_floats",
     "halve_grey",
+    "halve_pair",
     "halve_rgb",
     "halve_rgba",
     "halve_seen",

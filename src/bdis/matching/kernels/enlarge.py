@@ -160,8 +160,9 @@ def enlarge(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
     these; rows of the target must then start on a cache line.
     """
     disparity, probability, width = source.disparity, source.probability, source.width
-    height, whole = disparity.shape[0], target.width // 2
-    begin, end = share(crew, target.disparity.shape[0], ROWS)
+    out_disparity, out_probability, out_width = target.disparity, target.probability, target.width
+    height, whole = disparity.shape[0], out_width // 2
+    begin, end = share(crew, out_disparity.shape[0], ROWS)
     unknown, zero, two = splat(float32(np.nan)), splat(float32(0)), splat(float32(2))
     for j in range((begin + 1) // 2, end // 2 + 1):
         row_a, row_b = 2 * j - 1, 2 * j  # one nearer to the upper old row, one nearer to the lower
@@ -187,27 +188,27 @@ def enlarge(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
                 d_a = d_b = unknown, unknown
                 p_a = p_b = zero, zero
             if want_a:
-                _store_row(target.disparity, uint64(row_a), col, _times(d_a, two), streaming)
-                _store_row(target.probability, uint64(row_a), col, p_a, streaming)
+                _store_row(out_disparity, uint64(row_a), col, _times(d_a, two), streaming)
+                _store_row(out_probability, uint64(row_a), col, p_a, streaming)
             if want_b:
-                _store_row(target.disparity, uint64(row_b), col, _times(d_b, two), streaming)
-                _store_row(target.probability, uint64(row_b), col, p_b, streaming)
+                _store_row(out_disparity, uint64(row_b), col, _times(d_b, two), streaming)
+                _store_row(out_probability, uint64(row_b), col, p_b, streaming)
             x += LANES
-        if target.width % 2:
+        if out_width % 2:
             for row, near, far, wanted in ((row_a, upper, lower, want_a), (row_b, lower, upper, want_b)):
                 if wanted:
                     total, weights = _last_value(disparity, near, far, width)
-                    target.disparity[row, target.width - 1] = float32(2) * total / weights
-                    target.probability[row, target.width - 1] = _last_probability(source, near, far)
+                    out_disparity[row, out_width - 1] = float32(2) * total / weights
+                    out_probability[row, out_width - 1] = _last_probability(source, near, far)
     meet(crew)
 
 
 @kernel
 def enlarge_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> None:
     """Variance at twice the size: four times as many px^2.  The rest as `enlarge`."""
-    values, width = source.values, source.width
-    height, whole = values.shape[0], target.width // 2
-    begin, end = share(crew, target.values.shape[0], ROWS)
+    values, width, out, out_width = source.values, source.width, target.values, target.width
+    height, whole = values.shape[0], out_width // 2
+    begin, end = share(crew, out.shape[0], ROWS)
     unknown, four = splat(float32(np.nan)), splat(float32(4))
     for j in range((begin + 1) // 2, end // 2 + 1):
         row_a, row_b = 2 * j - 1, 2 * j
@@ -227,15 +228,15 @@ def enlarge_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> N
                     v_a, v_b, w_a, w_b = _known_rows_between(above, below)
                     v_a, v_b = _over(v_a, w_a), _over(v_b, w_b)
             if want_a:
-                _store_row(target.values, uint64(row_a), col, _times(v_a, four), streaming)
+                _store_row(out, uint64(row_a), col, _times(v_a, four), streaming)
             if want_b:
-                _store_row(target.values, uint64(row_b), col, _times(v_b, four), streaming)
+                _store_row(out, uint64(row_b), col, _times(v_b, four), streaming)
             x += LANES
-        if target.width % 2:
+        if out_width % 2:
             for row, near, far, wanted in ((row_a, upper, lower, want_a), (row_b, lower, upper, want_b)):
                 if wanted:
                     total, weights = _last_value(values, near, far, width)
-                    target.values[row, target.width - 1] = float32(4) * total / weights
+                    out[row, out_width - 1] = float32(4) * total / weights
     meet(crew)
 
 

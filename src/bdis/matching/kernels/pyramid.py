@@ -187,8 +187,16 @@ def halve_floats(source: FloatImage, target: Image, factor: float, white: int, c
 
 
 @kernel
-def halve(finer: Image, coarser: Image, crew: Crew) -> None:
-    """The next level: rounded mean of 2x2."""
+def halve_pair(left: Image, right: Image, coarser_left: Image, coarser_right: Image, crew: Crew) -> None:
+    """The next level of both images: rounded mean of 2x2."""
+    halve(left, coarser_left, crew)
+    halve(right, coarser_right, crew)
+    meet(crew)
+
+
+@inner
+def halve(finer, coarser, crew):
+    """The next level of one image."""
     image, out = finer.pixels, coarser.pixels
     height, half = image.shape[0], coarser.width
     begin, end = share(crew, out.shape[0], ROWS)
@@ -199,7 +207,6 @@ def halve(finer: Image, coarser: Image, crew: Crew) -> None:
             total = load_pair_sums(image, top, uint64(PAD) + x + x) + load_pair_sums(image, bottom, uint64(PAD) + x + x)
             store(out, uint64(y), uint64(PAD) + x, (total + two) >> two)
         repeat_border(out, y, half)
-    meet(crew)
 
 
 @kernel
