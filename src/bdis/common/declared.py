@@ -320,15 +320,15 @@ def check_settings(settings: Any) -> None:
         each.check_range(settings)
 
 
-def check_names(cls: type, names: Iterable[str], what: str = "setting") -> None:
-    """Refuse names that ``cls`` does not declare.
+def check_names(names: Iterable[str], *classes: type, what: str = "setting") -> None:
+    """Refuse names that none of ``classes`` declares.
 
     Raises
     ------
     ValueError
         The message lists the unknown and the known names.
     """
-    known = declarations(cls)
+    known = [name for cls in classes for name in declarations(cls)]
     if unknown := sorted(set(names) - set(known)):
         raise ValueError(f"unknown {what} {', '.join(unknown)}; there are {', '.join(known)}")
 

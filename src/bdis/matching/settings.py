@@ -229,5 +229,5 @@ def settings_for(preset: str | Settings, overrides: dict[str, Any]) -> Settings:
         if not isinstance(preset, str) or preset not in PRESETS:
             raise ValueError(f"unknown preset {preset!r}; there are {', '.join(PRESETS)}")
         preset = PRESETS[preset]
-    check_names(Settings, overrides)
+    check_names(overrides, Settings)
     return replace(preset, **overrides)

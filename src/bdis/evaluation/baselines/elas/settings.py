@@ -142,5 +142,5 @@ def elas_settings(name: str, changes: dict[str, Any]) -> ElasSettings:
     """
     if name not in SETTINGS:
         raise ValueError(f"unknown setting {name!r}; there are {', '.join(SETTINGS)}")
-    check_names(ElasSettings, changes)
+    check_names(changes, ElasSettings)
     return replace(SETTINGS[name], **changes)
