@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.common.declared import declarations, groups, read_values, setting, split_assignments
+from bdis.common.assignments import read_values, split_assignments
+from bdis.common.declared import declarations, groups, setting
 from bdis.evaluation.baselines.elas.settings import ElasSettings
 from bdis.matching.settings import PRESET_SUMMARIES, settings_for
 from bdis.synthetic import FrameOptions, RenderOptions

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..common.declared import split_assignments
+from ..common.assignments import split_assignments
 from . import terminal
 from .terminal import UsageError
 

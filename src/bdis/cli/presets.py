@@ -2,7 +2,8 @@
 
 from dataclasses import asdict, replace
 
-from ..common.declared import declarations, groups, read_values, split_assignments
+from ..common.assignments import read_values, split_assignments
+from ..common.declared import declarations, groups
 from ..matching.settings import PRESET_SUMMARIES, PRESETS, Settings, settings_for
 from . import terminal
 from .terminal import UsageError

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from ..common.declared import check_names, read_values, split_assignments
+from ..common.assignments import read_values, split_assignments
+from ..common.declared import check_names
 from . import terminal
 from .terminal import UsageError
 

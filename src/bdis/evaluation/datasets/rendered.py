@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ...cameras.rig import Rig
+from ...common.assignments import read_values, split_assignments
 from ...common.atomic import all_or_nothing, write_whole
-from ...common.declared import read_values, split_assignments
 from ...files.maps import read_depth, read_disparity, read_image, write_depth, write_disparity, write_image
 from ...synthetic import RenderedPair, RenderOptions, render
 from .frame import Dataset, Entry, Frame, WrongFolder, round_up
