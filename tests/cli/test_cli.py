@@ -15,6 +15,8 @@ import pytest
 import bdis
 from bdis.cli import app, doctor, terminal
 from bdis.cli.app import run
+from bdis.common.declared import declarations
+from bdis.matching.settings import PRESET_SUMMARIES
 from bdis.synthetic.renderer import render
 from benchmarks.data import AUTHORS_SET
 
@@ -465,8 +467,25 @@ def test_presets(capsys):
     said = capsys.readouterr().out
     for name in bdis.PRESETS:
         assert name in said
+        assert PRESET_SUMMARIES[name].split()[0] in said
+    assert "patch_size=6, overlap=0.6, smoothing_rounds=2, sharpening=2" in said
     assert run(["presets", "paper", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == vars(bdis.PRESETS["paper"])
+
+
+def test_a_preset_is_listed_with_meaning_unit_and_range_of_every_setting(capsys):
+    assert run(["presets", "paper"]) == 0
+    said = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in said.splitlines() if line.startswith(" ")}
+    paper = bdis.PRESETS["paper"]
+    for name, declared in declarations(bdis.Settings).items():
+        value = getattr(paper, name)
+        assert declared.description()[:60] in lines[name]
+        assert f" {value} " in lines[name]
+        assert ("default" in lines[name]) == (value != declared.default)
+        assert declared.group in said
+    assert "10 (default 8)" in lines["patch_size"]
+    assert "An even number from 4 to 16 px of a level." in lines["patch_size"]
 
 
 def test_calib_show(folder, scene, raw, capsys, tmp_path):

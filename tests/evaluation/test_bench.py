@@ -377,7 +377,7 @@ def test_render_writes_what_bench_reads(tmp_path):
     [
         (["moon"], 2, ["unknown scene 'moon'; there are tissue"]),
         (["plane", "--size", "big"], 2, ["--size is 'big'; expected WIDTHxHEIGHT"]),
-        (["plane", "--set", "gravity=1"], 2, ["--set gravity: there are depth_mm"]),
+        (["plane", "--set", "gravity=1"], 2, ["unknown option gravity; there are depth_mm"]),
         (["plane", "--set", "smoke=7"], 1, ["smoke must be from 0 to 1"]),
         (["plane", "--frames", "0"], 1, ["frames is 0; expected 1 or more"]),
     ],

@@ -1,8 +1,5 @@
 """The edge: what a user may hand in, what is refused and in which words, and pictures with nothing in them."""
 
-import re
-from dataclasses import fields
-
 import numpy as np
 import pytest
 
@@ -324,120 +321,7 @@ def test_a_colour_pixel_is_black_only_if_all_channels_are(matcher, colour):
     assert not known[40:44, 80:84].any()
 
 
-# --- Settings -------------------------------------------------------------------------------------------------------
-
-# For every field: values out of range, and how the message describes what would be in range.
-OUT_OF_RANGE = {
-    "patch_size": ((2, 3, 7, 18, 0, -8), "an even number from 4 to 16"),
-    "overlap": ((-0.01, 0.96, 1, np.inf), "from 0 to 0.95"),
-    "finest_level": ((0, 5, -1), "from 1 to 4"),
-    "coarsest_level": ((0, 11, -1), r"None or from finest_level \(1\) to 10"),
-    "max_iterations": ((0, 101, -1), "from 1 to 100"),
-    "newton": ((), "True or False"),
-    "stop_step": ((-0.01, 1.5, np.inf), "from 0 to 1 px"),
-    "min_disparity": ((1e5, -1e5, np.inf, -np.inf), "a number of px between -1e5 and 1e5"),
-    "max_disparity": ((0, -1, 1e5, np.inf), r"None or above min_disparity \(0 px\) and below 1e5"),
-    "fusion": (("mean", "Bayes", ""), "one of 'bayes', 'residual'"),
-    "window_step": ((0, 0.05, 2.5, -1, np.inf), "from 0.1 to 2 px"),
-    "sigma_r": ((0, -1, 1001, np.inf), "None or above 0 and at most 1000 grey levels"),
-    "sigma_spatial": ((0, 0.05, -4, 1001, np.inf), "None or from 0.1 to 1000 px"),
-    "propagate": ((), "True or False"),
-    "level_weights": (("n", "1/N", ""), r"one of '1/n', '2\^n', 'equal'"),
-    "min_valid": ((-0.1, 1.1, np.inf), "from 0 to 1"),
-    "min_support": ((-0.1, 1.1, np.inf), "from 0 to 1"),
-    "min_probability": ((-0.1, 1.1, np.inf), "from 0 to 1"),
-    "start": (("all", "Global", ""), "one of 'global', 'zero'"),
-    "smoothing": ((-1, 1001, np.inf), "from 0 to 1000"),
-    "smoothing_edge": ((0, 0.05, 1001, np.inf), "from 0.1 to 1000 grey levels"),
-    "smoothing_rounds": ((-1, 11), "from 0 to 10"),
-    "outlier_distance": ((0, 0.001, 101, np.inf), "from 0.01 to 100 px"),
-    "sharpening": ((-1, 11), "from 0 to 10"),
-    "slanted": ((), "True or False"),
-    "dense": ((), "True or False"),
-    "variance": (("ours", "Paper", "", 2), "one of False, True, 'paper'"),
-    "min_island": ((-0.1, 1.1, np.inf), "from 0 to 1"),
-    "segment_filter": ((), "True or False"),
-    "threads": ((0, -1, 257), "from 1 to 256"),
-}
-# Values of the wrong kind for every kind of field, by its default; what the message asks for instead.
-WRONG_KIND = {
-    bool: ((1, 0, "yes", None, 1.0), "True or False"),
-    int: ((8.0, "8", None, True, [8], 8j), "a whole number"),
-    float: (("0.5", None, True, [0.5], 0.5j), "a number"),
-}
-OPTIONAL_KIND = {
-    "coarsest_level": ((4.0, "4", True, [4]), "a whole number or None"),
-    "max_disparity": (("64", True, [64], 64j), "a number or None"),
-    "sigma_r": (("4", True, [4]), "a number or None"),
-    "sigma_spatial": (("4", True, [4]), "a number or None"),
-}
-ONE_OF = ("fusion", "level_weights", "start", "variance")
-
-
-def wrong_kinds(field):
-    """Values no setting ``field`` can have, and what is expected instead."""
-    if field.name in ONE_OF:
-        return (None, 1.5, ["bayes"]), OUT_OF_RANGE[field.name][1]
-    return OPTIONAL_KIND.get(field.name) or WRONG_KIND[type(field.default)]
-
-
-def refused(name, expected, value):
-    """The message, whether it shows the value as it came (wrong kind) or as a plain number (out of range)."""
-    shown = {repr(value), f"{value:g}" if isinstance(value, int | float) else repr(value)}
-    return rf"^{name} must be {expected}, but it is ({'|'.join(map(re.escape, shown))})$"
-
-
-def test_every_setting_is_tried():
-    assert set(OUT_OF_RANGE) == {field.name for field in fields(bdis.Settings)}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [(name, value, expected) for name, (values, expected) in OUT_OF_RANGE.items() for value in values],
-)
-def test_setting_out_of_range_is_refused(name, value, expected):
-    with pytest.raises(ValueError, match=refused(name, expected, value)):
-        bdis.StereoMatcher(**{name: value})
-    with pytest.raises(ValueError, match=refused(name, expected, value)):
-        bdis.Settings(**{name: value})
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [(field.name, value, wrong_kinds(field)[1]) for field in fields(bdis.Settings) for value in wrong_kinds(field)[0]],
-)
-def test_setting_of_the_wrong_kind_is_refused(name, value, expected):
-    error = ValueError if name in ONE_OF else TypeError
-    with pytest.raises(error, match=refused(name, expected, value)):
-        bdis.StereoMatcher(**{name: value})
-
-
-@pytest.mark.parametrize(
-    "name", [field.name for field in fields(bdis.Settings) if "float" in str(field.type) or field.type is float]
-)
-def test_nan_is_no_setting(name):
-    """It would pass any comparison written the wrong way round."""
-    with pytest.raises(ValueError, match=f"^{name} must be a number( or None)?, but it is nan$"):
-        bdis.StereoMatcher(**{name: float("nan")})
-
-
-def test_limits_that_depend_on_another_setting_name_it():
-    with pytest.raises(ValueError, match=r"coarsest_level must be None or from finest_level \(3\) to 10, but it is 2"):
-        bdis.StereoMatcher(finest_level=3, coarsest_level=2)
-    with pytest.raises(ValueError, match=r"max_disparity must be .* above min_disparity \(-3.5 px\) .*, but it is -4"):
-        bdis.StereoMatcher(min_disparity=-3.5, max_disparity=-4)
-
-
-@pytest.mark.parametrize("preset", ["Balanced", "", None, 3])
-def test_unknown_preset_is_refused_and_the_known_ones_listed(preset):
-    message = rf"unknown preset {re.escape(repr(preset))}; there are {', '.join(bdis.PRESETS)}"
-    with pytest.raises(ValueError, match=message):
-        bdis.StereoMatcher(preset)
-
-
-def test_unknown_setting_is_refused_and_the_known_ones_listed():
-    with pytest.raises(ValueError, match=r"unknown setting block, patchsize; there are patch_size, overlap, .*threads"):
-        bdis.StereoMatcher(patchsize=8, block=3)
+# --- Settings at their limits ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bdis.synthetic import renderer as synthetic
-from bdis.synthetic.renderer import SCENES, RenderOptions, render
+from bdis.synthetic import SCENES, RenderOptions, render, renderer
 
 SIZE = (72, 96)
 
@@ -181,7 +180,7 @@ def test_occluded_behind_folds():
 @pytest.mark.parametrize("scene", SCENES)
 def test_same_arguments_same_bits(scene):
     first = render(scene, *SIZE, seed=3, frame=2)
-    synthetic._tiles.cache_clear()
+    renderer._texture.cache_clear()
     second = render(scene, *SIZE, seed=3, frame=2)
     for name in ("left", "right", "disparity", "full_disparity", "depth_mm", "occluded"):
         assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
@@ -283,14 +282,19 @@ def test_highlights_can_be_turned_off():
     ("arguments", "options", "error", "message"),
     [
         (("lung",), {}, ValueError, "unknown scene 'lung'; there are tissue, colon, instruments, plane, sphere"),
-        (("tissue", 31, 64), {}, ValueError, "the picture is 64x31; expected at least 32x32"),
+        (("tissue", 31, 64), {}, ValueError, "height must be at least 32, but it is 31"),
         (("tissue", 48.0, 64), {}, TypeError, "height must be a whole number"),
-        (("tissue",), {"seed": -1}, ValueError, "must not be negative"),
+        (("tissue",), {"seed": -1}, ValueError, "seed must be at least 0, but it is -1"),
         (("tissue",), {"nois": 1}, ValueError, "unknown option nois; there are depth_mm"),
-        (("tissue",), {"noise": -1}, ValueError, "noise must be from 0 to 50, but it is -1"),
+        (("tissue",), {"noise": -1}, ValueError, "noise must be from 0 to 50 grey levels, but it is -1"),
         (("tissue",), {"noise": "loud"}, TypeError, "noise must be a number, but it is 'loud'"),
         (("tissue",), {"smoke": float("nan")}, ValueError, "smoke must be a number, but it is nan"),
-        (("tissue",), {"lighting": "sun"}, ValueError, "lighting must be 'headlight' or 'diffuse'"),
+        (
+            ("tissue",),
+            {"lighting": "sun"},
+            ValueError,
+            "lighting must be one of 'headlight', 'diffuse', but it is 'sun'",
+        ),
         (("tissue",), {"relief_mm": 40}, ValueError, "relief_mm is 40; expected 0 to half of depth_mm"),
         (("tissue",), {"baseline_mm": 4, "disparity_px": 9}, ValueError, "give one of them"),
         (("tissue",), {"disparity_px": 600}, ValueError, "disparity_px is 600; expected 1 to 576"),

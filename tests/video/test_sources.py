@@ -251,7 +251,7 @@ def test_two_cameras_give_a_view_each(capture, monkeypatch):
         (("render:colon", "render:colon"), {}, "has both views"),
         (("{video}",), {"layout": "diagonal"}, "layout is 'diagonal'"),
         (("{video}",), {"fps": 10.0}, "fps is for folders and cameras"),
-        (("render:plane,frames=2.5",), {}, "expected a whole number"),
+        (("render:plane,frames=2.5",), {}, "frames must be a whole number, but it is 2.5"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(video, folder, arguments, options, message):

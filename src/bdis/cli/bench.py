@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..common.assignments import split_assignments
 from ..common.machine import usable_cores
 from . import terminal
 from .terminal import UsageError
@@ -115,7 +116,10 @@ def _sources(request: Request) -> list[Any]:
     from ..evaluation.datasets import KINDS, known_options, open_dataset
     from ..evaluation.runner import Source
 
-    options = dict(_option(text) for text in request.options)
+    try:
+        options = split_assignments(request.options, "--option")
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     sources, used = [], set()
     for where in request.datasets:
         head, colon, tail = where.partition(":")
@@ -136,13 +140,6 @@ def _sources(request: Request) -> list[Any]:
     if twice := sorted({group for group in groups if groups.count(group) > 1}):
         raise UsageError(f"{', '.join(twice)} would be there twice; run them into folders of their own")
     return sources
-
-
-def _option(text: str) -> tuple[str, Any]:
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not equals:
-        raise UsageError(f"--option {text}: expected NAME=VALUE")
-    return name, value
 
 
 def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:

@@ -1,70 +1,81 @@
-"""Presets to look at, and settings given as ``name=value``."""
+"""``bdis presets``, and settings given as ``NAME=VALUE``."""
 
-from dataclasses import asdict, fields, replace
-from typing import Any, get_args, get_type_hints
+from dataclasses import asdict, replace
 
-from ..matching.settings import PRESETS, Settings, settings_for
+from ..common.assignments import read_values, split_assignments
+from ..common.declared import declarations, groups
+from ..matching.settings import PRESET_SUMMARIES, PRESETS, Settings, settings_for
 from . import terminal
 from .terminal import UsageError
 
-_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_NAME, _VALUE = max(map(len, declarations(Settings))), 21  # characters of a column, the same in all groups
 
 
 def parse_settings(preset: str, assignments: list[str]) -> Settings:
-    """Settings of a preset with ``name=value`` applied; UsageError if there is no such thing."""
+    """Settings of a preset with assignments from the command line.
+
+    Parameters
+    ----------
+    preset : str
+        Name in ``PRESETS``.
+    assignments : list of str
+        Such as ``"patch_size=6"``.
+
+    Returns
+    -------
+    Settings
+
+    Raises
+    ------
+    UsageError
+        Unknown preset or setting, or a value that it cannot have.
+    """
     try:
-        return settings_for(preset, dict(_parse(assignment) for assignment in assignments))
+        return settings_for(preset, read_values(split_assignments(assignments, "--set"), Settings))
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from error
 
 
 def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
-    """The same with a variance for every pixel, unless the user decides about it."""
-    if any(assignment.partition("=")[0].strip() == "variance" for assignment in assignments):
+    """The same settings with a variance for each pixel, unless the assignments set ``variance`` themselves."""
+    if "variance" in split_assignments(assignments, "--set"):
         return settings
     return replace(settings, variance=True)
 
 
-def _parse(assignment: str) -> tuple[str, Any]:
-    name, equals, text = (part.strip() for part in assignment.partition("="))
-    if not equals:
-        raise ValueError(f"--set {assignment}: expected NAME=VALUE")
-    types = get_type_hints(Settings)
-    if name not in types:
-        return name, text  # refused by settings_for, in words
-    for choice in get_args(types[name]) or (types[name],):  # int | None, Literal["a", "b"], or a plain type
-        if isinstance(choice, str) and text == choice:
-            return name, choice
-        if isinstance(choice, bool) and _BOOLEANS.get(text.lower()) is choice:  # one of several choices
-            return name, choice
-        if choice is type(None) and text.lower() == "none":
-            return name, None
-        if choice is bool and text.lower() in _BOOLEANS:
-            return name, _BOOLEANS[text.lower()]
-        if choice in (int, float):
-            try:
-                return name, choice(text)
-            except ValueError:
-                continue
-    return name, text
-
-
 def run_presets(name: str | None) -> None:
-    """Print one preset, or what makes each differ from the default."""
-    if name is not None:
-        settings = asdict(parse_settings(name, []))
-        terminal.table(settings.items())
-        terminal.give(settings)
-        return
-    default, *_ = PRESETS
-    rows = [(default, "the default")]
-    for other in PRESETS:
-        if other != default:
-            rows.append((other, ", ".join(_differences(PRESETS[other], PRESETS[default]))))
-    terminal.table(rows, ("preset", "differs from the default in"))
+    """Print all presets, or the settings of one."""
+    if name is None:
+        _print_overview()
+    else:
+        _print_preset(name)
+
+
+def _print_overview() -> None:
+    default = Settings()
+    rows = [
+        (preset, PRESET_SUMMARIES[preset], ", ".join(_differences(settings, default)))
+        for preset, settings in PRESETS.items()
+    ]
+    terminal.table(rows, ("preset", "what it is", "differs from the default in"))
+    terminal.say("\nEvery setting with its meaning: bdis presets NAME")
     terminal.give({preset: asdict(settings) for preset, settings in PRESETS.items()})
 
 
+def _print_preset(name: str) -> None:
+    settings = parse_settings(name, [])
+    for group, members in groups(Settings).items():
+        terminal.say(f"\n{group}")
+        rows = []
+        for each in members:
+            value = getattr(settings, each.name)
+            default = "" if value == each.default else f" (default {each.default})"
+            choices = f" One of {', '.join(map(repr, each.choices))}." if each.choices else ""
+            rows.append((each.name.ljust(_NAME), f"{value}{default}".ljust(_VALUE), each.description() + choices))
+        terminal.table(rows)
+    terminal.give(asdict(settings))
+
+
 def _differences(settings: Settings, default: Settings) -> list[str]:
-    names = [field.name for field in fields(settings)]
-    return [f"{name}={getattr(settings, name)}" for name in names if getattr(settings, name) != getattr(default, name)]
+    values, defaults = asdict(settings), asdict(default)
+    return [f"{name}={value}" for name, value in values.items() if value != defaults[name]]

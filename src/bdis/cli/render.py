@@ -1,9 +1,9 @@
 """``bdis render``: scenes with exact depth, into a folder that ``bdis bench`` reads."""
 
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
+from ..common.assignments import read_values, split_assignments
+from ..common.declared import check_names
 from . import terminal
 from .terminal import UsageError
 
@@ -11,15 +11,16 @@ from .terminal import UsageError
 def run_render(scene: str, out: Path, frames: int, size: str, seed: int, assignments: list[str]) -> None:
     """Render a sequence, write it, and say what is in it."""
     from ..evaluation.datasets import open_dataset, write_rendered
-    from ..synthetic.renderer import SCENES, RenderOptions
+    from ..synthetic import SCENES, RenderOptions
 
     if scene not in SCENES:
         raise UsageError(f"unknown scene {scene!r}; there are {', '.join(SCENES)}")
     width, height = parse_size(size)
-    options = dict(_assignment(text) for text in assignments)
-    known = [option.name for option in fields(RenderOptions)]
-    if unknown := sorted(set(options) - set(known)):
-        raise UsageError(f"--set {', '.join(unknown)}: there are {', '.join(known)}")
+    try:
+        options = read_values(split_assignments(assignments, "--set"), RenderOptions)
+        check_names(options, RenderOptions, what="option")
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     with terminal.progress_bar() as progress:
         write_rendered(
             out,
@@ -52,15 +53,3 @@ def parse_size(text: str) -> tuple[int, int]:
     if not (times and width.isdigit() and height.isdigit()):
         raise UsageError(f"--size is {text!r}; expected WIDTHxHEIGHT such as 640x480")
     return int(width), int(height)
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not equals:
-        raise UsageError(f"--set {text}: expected NAME=VALUE")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, value

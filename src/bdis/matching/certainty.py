@@ -55,7 +55,6 @@ SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=9e-4, spread=0.77, slope=0.32, hole=0.81, rest=2.9)
 ODDS_PER_PX2 = 0.15
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
-SCATTER_SMOOTHING = 60.0
 
 
 def error_model(weights: Weights, width: int, level: int) -> ErrorModel:
@@ -185,7 +184,7 @@ class ScatterCertainty:
 
     def __init__(self, guide: Image, maps: Maps, settings: Settings, arena: Arena):
         self._maps, self._found = maps, Map(values=maps.disparity, width=maps.width)
-        self._fit = SurfaceFit(guide, SCATTER_SMOOTHING / 4, settings, arena)
+        self._fit = SurfaceFit(guide, settings.scatter_smoothing / 4, settings, arena)
         surface, level = self._fit.surface, settings.finest_level
         self._coarse = empty_map(surface.height, surface.width, arena)
         self._coarse_variance = empty_map(surface.height, surface.width, arena)

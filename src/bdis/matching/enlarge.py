@@ -37,8 +37,9 @@ class Enlarge:
     ):
         self._seen = seen
         between = [halved(*size, n) for n in range(number - 1, 0, -1)]
-        self._result = Maps(disparity=None, probability=None, width=size[1])
-        self._result_variance = Map(values=None, width=size[1])
+        nothing = np.zeros((1, 1), np.float32)  # until there is a result to fill
+        self._result = Maps(disparity=nothing, probability=nothing, width=size[1])
+        self._result_variance = Map(values=nothing, width=size[1])
         self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self._result]
         self._variances: list[Map] = []
         if variance is not None:

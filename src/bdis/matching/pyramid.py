@@ -59,8 +59,8 @@ class Pyramid:
         ]
         self._pairs = list(zip(*self.images))
         self.views = {n: self._views(n, arena) for n in searched}
-        self._bytes = [ByteImage(pixels=None) for _ in SIDES]
-        self._floats = [FloatImage(pixels=None) for _ in SIDES]
+        self._bytes = [ByteImage(pixels=np.zeros((1, 1), np.uint8)) for _ in SIDES]
+        self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32)) for _ in SIDES]
         self._given: list[Pixels] = []
         self._masks: list[Image | None] = [None, None]
 

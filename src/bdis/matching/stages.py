@@ -27,7 +27,6 @@ from .surface import SurfaceFit
 from .video import PreviousFrame, memory_of
 
 BYTES_PER_PIXEL = {False: 17, True: 44}  # what the buffers take for one thread, about; with a surface
-DEFAULT_SMOOTHING = 60.0
 
 
 class Level(NamedTuple):
@@ -142,7 +141,7 @@ class Stages:
         settings, arena, maps = self._settings, self._arena, self.levels[-1].maps
         views = self.pyramid.views[settings.finest_level]
         fit = SurfaceFit(
-            self.pyramid.images[0][settings.finest_level - 1], settings.smoothing or DEFAULT_SMOOTHING, settings, arena
+            self.pyramid.images[0][settings.finest_level - 1], settings.smoothing or settings.scatter_smoothing, settings, arena
         )
         self._fit = fit
         size = fit.surface.height, fit.surface.width

@@ -1,5 +1,8 @@
-"""Rendered stereo pairs with exact depth: nothing to download."""
+"""Rendered stereo pairs with exact depth, with nothing to download."""
 
-from .renderer import SCENES, RenderedPair, RenderOptions, check_scene, render
+from .options import FrameOptions, RenderOptions, SequenceOptions
+from .pair import RenderedPair
+from .renderer import check_scene, render
+from .scenes import SCENES
 
-__all__ = ["SCENES", "RenderOptions", "RenderedPair", "check_scene", "render"]
+__all__ = ["SCENES", "FrameOptions", "RenderOptions", "RenderedPair", "SequenceOptions", "check_scene", "render"]

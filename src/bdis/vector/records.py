@@ -134,14 +134,12 @@ class Record(int):
         """All is done when the address is known, in ``__new__``."""
 
     def update(self, **values: Any) -> None:
-        """Replace the values of some fields, for the next call of a kernel; None: no array, until the next update."""
+        """Replace the values of some fields, for the next call of a kernel."""
         for name, value in values.items():
             kind, word = self.fields[name]
             words = self._words
             if type(kind) is not ArrayKind:
                 words[word] = self._number(name, kind, value)
-            elif value is None:
-                words[word] = words[word + 1] = words[word + 2] = 0
             elif kind.accepts(value):
                 words[word] = value.ctypes.data
                 words[word + 1], words[word + 2] = value.shape
@@ -153,7 +151,7 @@ class Record(int):
             self.__dict__[name] = value  # keeps the array alive as well
 
     def release(self) -> None:
-        """Let go of the arrays: they live no longer than others keep them."""
+        """Let go of the arrays, until the next update: they live no longer than others keep them."""
         for name, field in self.fields.items():
             if type(field.kind) is ArrayKind:
                 self._words[field.word] = 0

@@ -4,62 +4,39 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
+from ..common.declared import Setting, declarations
 from ..matching.matcher import StereoMatcher
 from ..matching.settings import PRESETS, Settings
 from .panels import notice
 
-_FIRST: dict[str, tuple[str, str]] = {
-    "min_probability": ("Min. probability", "Pixels below are unknown, 0 to 1."),
-    "patch_size": ("Patch size, px", "An even number from 4 to 16."),
-    "overlap": ("Patch overlap", "Share of a patch covered by its neighbour, 0 to 0.95."),
-    "smoothing": ("Smoothing", "How strongly neighbours are bound: 0 (no surface) to 1000."),
-    "min_disparity": ("Min. disparity, px", "May be negative if the cameras are turned towards each other."),
-    "max_disparity": ("Max. disparity, px", "Empty: as far as the image goes."),
-    "dense": ("Fill every pixel", "Unknown pixels are filled from their surroundings."),
-}
-_MORE: dict[str, tuple[str, str]] = {
-    "max_iterations": ("Search steps", "At most, 1 to 100."),
-    "finest_level": ("Finest level", "1 to 4; a pixel of level n is 2^n image pixels wide."),
-    "slanted": ("Slanted patches", "Search again with patches that lie on the surface."),
-    "smoothing_edge": ("Edge, grey levels", "Difference between neighbours that weakens their bond to 1/e."),
-    "smoothing_rounds": ("Surface rounds", "Rounds in which outliers lose their weight, 0 to 10."),
-    "outlier_distance": ("Outlier, px", "Distance from the surface where a disparity keeps a quarter of its weight."),
-    "sharpening": ("Sharpening", "Rounds in which pixels at depth edges choose their side, 0 to 10."),
-    "min_support": ("Min. support", "Share of a pixel's weight that accepted patches must hold, 0 to 1."),
-    "min_valid": ("Min. seen", "Share of a patch that both cameras must have seen, 0 to 1."),
-    "min_island": ("Min. island", "Share of the picture; smaller pieces of the surface are removed, 0 to 1."),
-    "threads": ("Threads", "The result does not depend on it."),
-}
-_SLIDERS = {
-    "min_probability": (1.0, 0.01),
-    "overlap": (0.95, 0.05),
-    "min_support": (1.0, 0.01),
-    "min_valid": (1.0, 0.05),
-}
-# The digits of a step are those that can be typed.
-_STEPS = {
-    "patch_size": 2,
-    "smoothing": 0.5,
-    "smoothing_edge": 0.5,
-    "min_disparity": 0.5,
-    "outlier_distance": 0.1,
-    "min_island": 0.001,
-}
-_OPTIONAL = ("max_disparity",)  # no number is a value, too
+_FIRST = (
+    "min_probability", "patch_size", "overlap", "smoothing", "min_disparity", "max_disparity", "dense",
+)  # fmt: skip
+_MORE = (
+    "max_iterations", "finest_level", "slanted", "smoothing_edge", "smoothing_rounds", "outlier_distance", "sharpening",
+    "min_support", "min_valid", "min_island", "threads",
+)  # fmt: skip
+_DECLARED = declarations(Settings)
+_SLIDER_STEPS = 100.5  # a slider is for a range of at most this many steps; one of 1000 could not be aimed
 
 
 class SettingsControls:
-    """Folders of the page with the settings worth touching.
+    """Two folders of the page with the most useful settings.
+
+    Label, hint, limits and step of a control come from the declaration of its setting.
 
     Parameters
     ----------
-    gui : viser's
-    settings : in use at the start; what has no control stays as it is there
-    preset : its name
-    use : called with a new matcher; raises ValueError if it cannot be used
+    gui : viser.GuiApi
+    settings : Settings
+        In use at the start; settings without a control keep these values.
+    preset : str
+        Name of the preset they began as.
+    use : callable
+        Called with a new matcher when a control changes; raises ValueError if it cannot be used.
     """
 
     def __init__(
@@ -76,50 +53,40 @@ class SettingsControls:
         self._controls: dict[str, Any] = {}
         with gui.add_folder("Matching"):
             self._preset = gui.add_dropdown("Preset", tuple(PRESETS), initial_value=preset)
-            self._preset.on_update(self._fill)
+            self._preset.on_update(self._show_preset)
             self._add(gui, _FIRST)
             self._message = gui.add_html("")  # below, so that no field moves from under the mouse
         with gui.add_folder("More settings", expand_by_default=False):
             self._add(gui, _MORE)
 
-    def _add(self, gui: Any, controls: dict[str, tuple[str, str]]) -> None:
-        for name, (label, hint) in controls.items():
-            value = getattr(self._base, name)
-            if name in _OPTIONAL:
-                control = gui.add_text(label, _as_text(value), hint=hint)
-            elif isinstance(value, bool):
-                control = gui.add_checkbox(label, value, hint=hint)
-            elif name in _SLIDERS:
-                top, step = _SLIDERS[name]
-                control = gui.add_slider(label, 0.0, top, step, value, hint=hint)
-            else:  # no limits here: the settings know what is wrong and say why
-                control = gui.add_number(label, value, step=_STEPS.get(name, 1), hint=hint)
+    def _add(self, gui: Any, names: tuple[str, ...]) -> None:
+        for name in names:
+            control = _control(gui, _DECLARED[name], getattr(self._base, name))
             control.on_update(self._apply)
             self._controls[name] = control
 
     def _apply(self, event: Any) -> None:
-        """Use what the controls say, unless something is wrong with it."""
+        """Match with the values of the controls, or say which of them is wrong."""
         if self._is_filling:
             return
         self._newest += 1
         mine = self._newest
         with self._lock:
             if mine != self._newest:
-                return  # a slider on its way: the last of its values counts
+                return  # a slider is still moving: only its last value counts
             try:
                 values = {name: _value(name, control.value) for name, control in self._controls.items()}
                 settings = replace(self._base, **values)
-                self._use(StereoMatcher(**asdict(settings)))
+                self._use(StereoMatcher(**vars(settings)))
             except (ValueError, TypeError) as error:
-                return self._complain(f"{error}. Until that is put right, the settings before stay in use.")
-            self._complain(None)
+                return self._show_error(f"{error}. The last good settings stay in use until this is corrected.")
+            self._show_error(None)
 
-    def _complain(self, text: str | None) -> None:
-        """Tell what is wrong with a value until it is put right."""
+    def _show_error(self, text: str | None) -> None:
         self._message.content = "" if text is None else notice(text, "error")
 
-    def _fill(self, event: Any) -> None:
-        """Another preset: all controls show its values."""
+    def _show_preset(self, event: Any) -> None:
+        """Fill all controls with the values of the chosen preset."""
         with self._lock:
             preset = PRESETS[self._preset.value]
             self._base = replace(preset, variance=self._base.variance, threads=self._base.threads)
@@ -127,10 +94,25 @@ class SettingsControls:
             try:
                 for name, control in self._controls.items():
                     value = getattr(self._base, name)
-                    control.value = _as_text(value) if name in _OPTIONAL else value
+                    control.value = _as_text(value) if _DECLARED[name].is_optional else value
             finally:
                 self._is_filling = False
         self._apply(event)
+
+
+def _control(gui: Any, declared: Setting, value: Any) -> Any:
+    """The control that suits a setting."""
+    label, hint = declared.label, declared.description(none="Empty")
+    if declared.is_optional:  # a number field cannot be empty
+        return gui.add_text(label, _as_text(value), hint=hint)
+    if declared.kind is bool:
+        return gui.add_checkbox(label, value, hint=hint)
+    step, limits = declared.step or 1, declared.limits
+    if declared.kind is float and limits is not None and (limits[1] - limits[0]) / step < _SLIDER_STEPS:
+        return gui.add_slider(label, *limits, step, value, hint=hint)
+    # No limits: a browser would replace a wrong value in silence, while Settings refuses it and says why.
+    # A number can be typed with as many digits as the step has.
+    return gui.add_number(label, value, step=step, hint=hint)
 
 
 def _as_text(value: float | None) -> str:
@@ -138,11 +120,11 @@ def _as_text(value: float | None) -> str:
 
 
 def _value(name: str, shown: Any) -> Any:
-    """What a control stands for."""
-    if name not in _OPTIONAL:
+    """The value of a setting that a control shows."""
+    if not _DECLARED[name].is_optional:
         return shown
     text = shown.strip()
     try:
         return float(text) if text else None
     except ValueError:
-        raise ValueError(f"{name} must be a number or nothing, but it is {text!r}") from None
+        raise ValueError(f"{name} must be a number or empty, but it is {text!r}") from None

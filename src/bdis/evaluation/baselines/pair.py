@@ -96,7 +96,7 @@ def check_max_disparity(given: float | None) -> float | None:
     if given is None:
         return None
     if not isinstance(given, numbers.Real) or isinstance(given, bool):
-        raise TypeError(f"max_disparity must be a number of px or None, but it is {given!r}")
+        raise TypeError(f"max_disparity must be a number or None, but it is {given!r}")
     if not 0 < given < 1e5:
-        raise ValueError(f"max_disparity must be None or above 0 px and below 1e5, but it is {given:g}")
+        raise ValueError(f"max_disparity must be None or above 0 and below 1e5 px, but it is {given:g}")
     return float(given)

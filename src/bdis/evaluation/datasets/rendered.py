@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from ...cameras.rig import Rig
+from ...common.assignments import read_values, split_assignments
 from ...common.atomic import all_or_nothing, write_whole
 from ...files.images import read_image, write_image
 from ...files.maps import read_depth, read_disparity, write_depth, write_disparity
-from ...synthetic.renderer import RenderedPair, render
+from ...synthetic import RenderedPair, RenderOptions, render
 from .frame import Dataset, Entry, Frame, WrongFolder, round_up
 
 LOOKED_FOR = 'scene.json with "format": "bdis-rendered", as bdis render writes it'
@@ -164,19 +165,7 @@ def parse_scene(text: str) -> tuple[str, dict[str, Any]]:
     ('colon', {'frames': 8, 'smoke': 0.3})
     """
     scene, *words = text.split(",")
-    return scene.strip(), dict(_option(word) for word in words)
-
-
-def _option(word: str) -> tuple[str, Any]:
-    name, equals, text = word.partition("=")
-    if not equals:
-        raise ValueError(f"{word!r} in render:SCENE,...: expected NAME=VALUE")
-    for kind in (int, float):
-        try:
-            return name.strip(), kind(text)
-        except ValueError:
-            continue
-    return name.strip(), text.strip()
+    return scene.strip(), read_values(split_assignments(words, "render:SCENE,..."), RenderOptions)
 
 
 def with_baseline(options: dict[str, Any], first: RenderedPair) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Paint of a rendered scene: periodic tiles of mottling and vessels, and the reflectance at a point.
+"""Texture of a rendered scene: periodic tiles of mottling and vessels, and the reflectance at a point.
 
 ``tiles``: float32 (4, n, n), n a power of 2: vessels, mottling, vessels below the surface, bumps of the wet film.
 Texture coordinates count tiles.  The other arrays are those of ``rays.py``.
@@ -44,7 +44,7 @@ def place_on(wall, rods, found, x, y, z):
         return x / size, y / size
     x -= wall[2, 0] * wave(wall[2, 1] * z + wall[2, 2])
     y -= wall[3, 0] * wave(wall[3, 1] * z + wall[3, 2])
-    # Along the side of a fold that faces the cameras, v grows as fast as the way over it.
+    # On the side of a fold that faces the cameras, v grows in proportion to the path along the surface.
     v = (z + 0.6 * (wall[1, 0] - math.sqrt(x * x + y * y))) / size
     return math.atan2(y, x) / math.pi, v
 
@@ -52,7 +52,7 @@ def place_on(wall, rods, found, x, y, z):
 @inner
 def _tissue(tiles, u, v, texture):
     """Reflectance of mucosa: paler and redder regions, mottling, vessels at the surface and blurred ones below it."""
-    # Factors of u are multiples of 1/2: two tiles go around a tunnel, and nothing may show a seam.
+    # Factors of u are multiples of 1/2: two tiles go around a tunnel, and there must be no seam.
     region = tile_at(tiles, 1, 0.5 * u + 0.37, 0.5 * v + 0.11)
     mottle = 0.6 * tile_at(tiles, 1, u, v) + 0.5 * tile_at(tiles, 1, 3 * u - 1.5 * v, 3 * v + 1.5 * u)
     vessel = tile_at(tiles, 0, u, v)
@@ -70,6 +70,7 @@ def _tissue(tiles, u, v, texture):
 
 @inner
 def reflectance(wall, rods, tiles, texture, found, x, y, z):
+    """Share of red, green and blue light that the surface reflects at a point."""
     material = int64(rods[found - 1, 7]) if found else WALL
     if material in (SHAFT, STEEL):
         k = found - 1
@@ -120,7 +121,7 @@ def paint_mottle(lattice, layer, coarsest, finest, decay, out_tiles):
 
 @inner
 def _stamp(tiles, layer, x, y, radius, depth):
-    """A soft dark spot; spots in a row are a vessel."""
+    """Draw a soft spot; a row of overlapping spots is a vessel."""
     size = tiles.shape[1]
     reach = int64(1.5 * radius)
     x0, y0 = int64(math.floor(x)), int64(math.floor(y))
@@ -151,7 +152,7 @@ def paint_vessels(random, layer, trees, radius, out_tiles):
                 stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3], stack[waiting, 4]
             )  # fmt: skip
             turn, whole = 0.0, left
-            root = whole if waiting == 0 else 0.0  # a tree rises from the depth, a branch begins where it forks
+            root = whole if waiting == 0 else 0.0  # a tree fades in at its root; a branch starts at full strength
             while left > 0 and thick > 0.45:
                 fade = min(1.0, 4 * left / whole)
                 if root:

@@ -28,14 +28,14 @@ FOLDS = 64  # distinct folds of a tunnel before they repeat
 
 @inner
 def wave(t):
-    """Nearly sin(2 pi t), from parabolas: a bend need not cost a sine."""
+    """Approximately sin(2 pi t), from parabolas, which is faster than a sine."""
     t -= math.floor(t + 0.5)
     return 8.0 * t - 16.0 * t * abs(t)
 
 
 @inner
 def gap_at(wall, x, y, z):
-    """Positive in front of the wall, negative behind it, 0 on it."""
+    """Signed distance measure: positive in front of the wall, negative behind it, 0 on it."""
     if wall[0, 0] == 0.0:
         height = wall[1, 0] + wall[1, 1] * x + wall[1, 2] * y
         for k in range(2, wall.shape[0]):
@@ -101,11 +101,11 @@ def _march(wall, ox, oy, oz, dx, dy, dz, start, limit):
     rate, step = 0.0, 0.0  # the rate at which the gap closed over the last step
     while t < limit:
         if step > 0 and gap < near:
-            now = max(0.0, rate + 0.5 * bend * step)  # the rate here at most; it grows by `bend` per mm at most
+            now = max(0.0, rate + 0.5 * bend * step)  # upper bound: the rate grows by at most `bend` per mm
             step = max(factor * gap, least, 2 * gap / (now + math.sqrt(now * now + 2 * bend * gap) + 1e-9))
         else:
             step = max(factor * gap, least)
-        if 1.02 * gap < 10 * least * rate:  # about to arrive: step across rather than creep up to it
+        if 1.02 * gap < 10 * least * rate:  # nearly there: step across instead of approaching ever slower
             step = max(step, 1.02 * gap / rate)
         ahead = t + step
         gap_ahead = gap_at(wall, ox + ahead * dx, oy + ahead * dy, oz + ahead * dz)
@@ -118,7 +118,7 @@ def _march(wall, ox, oy, oz, dx, dy, dz, start, limit):
 
 @inner
 def _clear(wall, ox, oy, oz, dx, dy, dz, spread):
-    """How far a cone that widens by ``spread`` mm per mm is free of the wall: a start for all rays in it."""
+    """Distance up to which a cone that widens by ``spread`` mm per mm is free of the wall: its rays can start there."""
     t = 0.0
     while t < wall[0, 3]:
         free = wall[0, 1] * gap_at(wall, ox + t * dx, oy + t * dy, oz + t * dz)
@@ -158,7 +158,7 @@ def _rod(rods, k, ox, oy, oz, dx, dy, dz):
 
 @inner
 def trace(wall, rods, ox, oy, oz, dx, dy, dz, start, limit):
-    """Distance to the first thing on a ray and which: 0 the wall, k + 1 rod k."""
+    """Distance to the first object on a ray, and its number: 0 the wall, k + 1 rod k."""
     found = 0
     for k in range(rods.shape[0]):
         t = _rod(rods, k, ox, oy, oz, dx, dy, dz)
@@ -183,7 +183,7 @@ def ray_through(camera, x, y):
 
 @kernel(void(NUMBERS, NUMBERS, NUMBERS, NUMBERS, BYTES))
 def trace_view(wall, rods, camera, out_depth, out_what):
-    """Depth (mm along the camera's z axis) at the centre of every pixel, and what is there: 0 wall, k + 1 rod k."""
+    """Depth (mm along the camera's z axis) at the centre of every pixel, and the object there: 0 wall, k + 1 rod k."""
     height, width = out_depth.shape
     ox, oy, oz = camera[0, 0], camera[0, 1], camera[0, 2]
     spread = 0.75 * BLOCK / camera[4, 0]  # from a block's centre to its corners
@@ -201,7 +201,7 @@ def trace_view(wall, rods, camera, out_depth, out_what):
 
 @kernel(void(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, BYTES))
 def mark_unseen(wall, rods, left, right, left_depth, right_depth, out_unseen):
-    """1 where a left pixel's point is outside the right picture, or something is in front of it there."""
+    """1 where the point of a left pixel is outside the right image, or hidden from the right camera."""
     height, width = left_depth.shape
     baseline = 0.0
     for k in range(3):
@@ -219,7 +219,7 @@ def mark_unseen(wall, rods, left, right, left_depth, right_depth, out_unseen):
             a, b = right_depth[row, x0], right_depth[row, x0 + 1]
             out_unseen[y, x] = 0
             between = a + (b - a) * (place - x0)
-            if abs(between - z) < 2e-3 * z and abs(b - a) < 0.03 * z:  # plainly the same surface
+            if abs(between - z) < 2e-3 * z and abs(b - a) < 0.03 * z:  # clearly the same surface
                 continue
             dx, dy, dz, cosine = ray_through(left, float64(x), float64(y))
             t = z / cosine

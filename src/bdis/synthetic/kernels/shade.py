@@ -1,4 +1,4 @@
-"""Light of a rendered scene: what colour a camera sees where its rays end.  The arrays are those of ``rays.py``."""
+"""Light of a rendered scene: the colour at the end of each ray of a camera.  The arrays are those of ``rays.py``."""
 
 import math
 
@@ -14,7 +14,7 @@ SAMPLES = 3  # a pixel on a depth edge is the mean of 3x3 rays
 
 @inner
 def _normal(wall, rods, found, x, y, z):
-    """Unit normal towards the free side."""
+    """Unit normal of the surface, towards the cameras' side."""
     if found:
         k = found - 1
         ax, ay, az = rods[k, 3] - rods[k, 0], rods[k, 4] - rods[k, 1], rods[k, 5] - rods[k, 2]
@@ -54,7 +54,7 @@ def _wet_normal(tiles, u, v, nx, ny, nz):
 
 @inner
 def _light(wall, rods, tiles, light, camera, found, x, y, z, nx, ny, nz):
-    """What multiplies the reflectance at a point, and the white gloss on top of it, as seen by the camera."""
+    """Factor of the reflectance at a point, and the white reflection that is added, as seen by the camera."""
     material = int64(rods[found - 1, 7]) if found else WALL
     if light[0, 3] == 0.0:
         facing = -(nx * light[1, 0] + ny * light[1, 1] + nz * light[1, 2])
@@ -91,7 +91,7 @@ def _smoke(tiles, light, camera, dx, dy, dz, t, size):
     """Share of the light that smoke on the way to distance ``t`` replaces by its own grey."""
     if light[2, 2] == 0.0:
         return 0.0
-    near = 0.55 * light[1, 3]  # thickest there: wisps have a disparity of their own
+    near = 0.55 * light[1, 3]  # distance of the wisps, which thus have a disparity of their own
     u = (camera[0, 0] + near * dx) / size + light[2, 3]
     v = (camera[0, 1] + near * dy) / size - 0.6 * light[2, 3]
     wisp = tile_at(tiles, 1, 0.23 * u, 0.23 * v) + 0.4 * tile_at(tiles, 1, 0.55 * u - 0.2 * v, 0.55 * v + 0.2 * u)
@@ -131,7 +131,7 @@ def _shade_ray(wall, rods, tiles, light, camera, x, y, near):
 
 @inner
 def _shade_flat(wall, rods, tiles, light, camera, x, y, depth, found):
-    """Colour of a pixel without a depth edge: 2x2 samples of the paint on its tangent plane, lit at its centre."""
+    """Colour of a pixel without a depth edge: 2x2 samples of the texture on its tangent plane, lit at its centre."""
     ox, oy, oz = camera[0, 0], camera[0, 1], camera[0, 2]
     dx, dy, dz, cosine = ray_through(camera, x, y)
     t = depth / cosine
@@ -153,7 +153,7 @@ def _shade_flat(wall, rods, tiles, light, camera, x, y, depth, found):
 
 @kernel(void(NUMBERS, NUMBERS, NUMBERS, NUMBERS, TILES, NUMBERS, BYTES, FLOATS))
 def shade_view(wall, rods, camera, light, tiles, depth, what, out_rgb):
-    """Linear light (h, 3 w) of a view with known ``depth`` and ``what``; pixels on depth edges are supersampled."""
+    """Linear light (h, 3 w) of a view with known ``depth`` and objects ``what``; depth edges are supersampled."""
     height, width = depth.shape
     for y in range(height):
         for x in range(width):

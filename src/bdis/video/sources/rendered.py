@@ -1,51 +1,70 @@
-"""A scene that is rendered as it is read: everything can be tried with no file."""
+"""A scene that is rendered as it is read: everything can be tried without a file."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array
+from ...common.declared import check_names, check_settings, declarations, setting, with_attributes
 from ...evaluation.datasets import rig_of, with_baseline
-from ...synthetic.renderer import RenderedPair, check_scene, render
+from ...synthetic import RenderOptions, SequenceOptions, check_scene, render
 from .source import NumberedSource
+
+_VIDEO = "Video"
+
+
+@with_attributes
+@dataclass(frozen=True)
+class VideoOptions:
+    """Options of a rendered video; checked on construction."""
+
+    frames: int = setting(30, "Number of frames.", group=_VIDEO, low=1)
+    distinct: int = setting(
+        30,
+        "Number of frames that are rendered and kept, at 6 bytes per pixel; the video runs through them forwards and "
+        "backwards.",
+        group=_VIDEO,
+        low=1,
+    )
+    fps: float = setting(25.0, "Frames per second.", group=_VIDEO, above=0, below=1e6)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 class RenderedSource(NumberedSource):
     """A rendered video.
 
-    Rendering takes far longer than matching: each frame is rendered once and kept, and a long video goes to and fro
-    over the first ``distinct`` of them.
+    Rendering takes far longer than matching: each frame is rendered once and kept, and a long video runs forwards and
+    backwards through the first ``distinct`` of them.
 
     Parameters
     ----------
-    scene, height, width, seed, **options : as in :func:`bdis.synthetic.renderer.render`
-    frames : how many
-    distinct : how many of them are rendered and kept, 6 bytes per pixel
-    fps : frames per second
+    scene : str
+        As in :func:`bdis.synthetic.render`.
+    **options
+        See :class:`VideoOptions` (frames, distinct, fps), :class:`bdis.synthetic.SequenceOptions` (height, width, seed)
+        and :class:`bdis.synthetic.RenderOptions`.
+
+    Raises
+    ------
+    ValueError
+        An unknown scene or option, or a value that it cannot have.
     """
 
-    def __init__(
-        self,
-        scene: str,
-        *,
-        frames: int = 30,
-        distinct: int = 30,
-        fps: float = 25.0,
-        height: int = 480,
-        width: int = 640,
-        seed: int = 0,
-        **options: Any,
-    ):
-        for name, count in (("frames", frames), ("distinct", distinct)):
-            if not isinstance(count, int) or count < 1:
-                raise ValueError(f"{name} is {count}; expected a whole number, 1 or more")
+    def __init__(self, scene: str, **options: Any):
         try:
-            check_scene(scene, height, width, seed, 0, options)
-        except ValueError as error:
-            more = ", and of a video frames, distinct, fps, height, width, seed"
-            raise ValueError(f"{error}{more if 'unknown option' in str(error) else ''}") from None
-        super().__init__(f"render:{scene}", frames, fps)
-        self._arguments: dict[str, Any] = {"scene": scene, "height": height, "width": width, "seed": seed}
-        self._options, self._distinct = options, min(frames, distinct)
+            check_names(options, VideoOptions, SequenceOptions, RenderOptions, what="option")
+            video = VideoOptions(**_taken(options, VideoOptions))
+            self._size_and_seed = vars(SequenceOptions(**_taken(options, SequenceOptions)))
+            self._options = _taken(options, RenderOptions)
+            check_scene(scene, **self._size_and_seed, frame=0, options=self._options)
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+        super().__init__(f"render:{scene}", video.frames, video.fps)
+        self._scene, self._distinct = scene, min(video.frames, video.distinct)
         self._kept: dict[int, tuple[Array, Array]] = {}
         self._rig: Rig | None = None
 
@@ -57,16 +76,21 @@ class RenderedSource(NumberedSource):
         return self._rig
 
     def _load(self, index: int) -> tuple[Array, Array]:
-        place = index % max(1, 2 * self._distinct - 2)
-        place = min(place, 2 * self._distinct - 2 - place) if self._distinct > 1 else 0
+        number = index % max(1, 2 * self._distinct - 2)
+        number = min(number, 2 * self._distinct - 2 - number) if self._distinct > 1 else 0
         if self._rig is None:
             self._keep(0)  # the first frame decides the distance between the cameras
-        if place not in self._kept:
-            self._keep(place)
-        return self._kept[place]
+        if number not in self._kept:
+            self._keep(number)
+        return self._kept[number]
 
-    def _keep(self, place: int) -> None:
-        pair: RenderedPair = render(**self._arguments, frame=place, **self._options)
+    def _keep(self, number: int) -> None:
+        pair = render(self._scene, **self._size_and_seed, frame=number, **self._options)
         if self._rig is None:
             self._rig, self._options = rig_of(pair), with_baseline(self._options, pair)
-        self._kept[place] = pair.left, pair.right
+        self._kept[number] = pair.left, pair.right
+
+
+def _taken(options: dict[str, Any], cls: type) -> dict[str, Any]:
+    """Those of the options that ``cls`` declares."""
+    return {name: value for name, value in options.items() if name in declarations(cls)}

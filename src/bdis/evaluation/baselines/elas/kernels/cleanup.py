@@ -1,4 +1,4 @@
-"""ELAS: what is done to the disparities afterwards.  Disparity maps: float32 (h, plain_stride(w)), NaN = unknown."""
+"""ELAS: what is done to the disparities afterwards.  Disparity maps: float32 (h, map_stride(w)), NaN = unknown."""
 
 import numpy as np
 from numba import float64, int64, uint64, void

@@ -1,0 +1,60 @@
+"""Every value of every preset, literally: changing one changes results, and must be done here as well."""
+
+from dataclasses import asdict
+
+import pytest
+
+import bdis
+
+NAMES = ("balanced", "accurate", "fast", "paper", "paper-2021", "dis")
+# fmt: off
+VALUES = {
+    #                     balanced    accurate    fast     paper    paper-2021    dis
+    "patch_size":         (8,          6,          8,       10,      10,           10),
+    "overlap":            (0.4,        0.6,        0.4,     0.55,    0.6,          0.55),
+    "finest_level":       (1,          1,          1,       1,       1,            1),
+    "coarsest_level":     (None,       None,       None,    5,       5,            5),
+    "start":              ("global",   "global",   "zero",  "zero",  "zero",       "zero"),
+    "max_iterations":     (8,          8,          5,       12,      12,           12),
+    "newton":             (True,       True,       True,    False,   False,        False),
+    "stop_step":          (0.01,       0.01,       0.04,    0.01,    0.01,         0.01),
+    "min_disparity":      (0.0,        0.0,        0.0,     0.0,     0.0,          0.0),
+    "max_disparity":      (None,       None,       None,    None,    None,         None),
+    "fusion":             ("bayes",    "bayes",    "bayes", "bayes", "bayes",      "residual"),
+    "window_step":        (1.0,        1.0,        1.0,     0.5,     0.5,          0.5),
+    "sigma_r":            (None,       None,       None,    None,    8.0,          None),
+    "sigma_spatial":      (4.0,        4.0,        4.0,     4.0,     4.0,          4.0),
+    "propagate":          (True,       True,       True,    True,    False,        False),
+    "level_weights":      ("2^n",      "2^n",      "1/n",   "1/n",   "1/n",        "1/n"),
+    "smoothing":          (60.0,       60.0,       0.0,     0.0,     0.0,          0.0),
+    "smoothing_edge":     (8.0,        8.0,        8.0,     8.0,     8.0,          8.0),
+    "smoothing_rounds":   (1,          2,          1,       1,       1,            1),
+    "outlier_distance":   (1.5,        1.5,        1.5,     1.5,     1.5,          1.5),
+    "sharpening":         (0,          2,          0,       0,       0,            0),
+    "slanted":            (True,       True,       False,   False,   False,        False),
+    "scatter_smoothing":  (60.0,       60.0,       60.0,    60.0,    60.0,         60.0),
+    "dense":              (False,      False,      False,   False,   False,        False),
+    "variance":           (False,      False,      False,   False,   False,        False),
+    "min_valid":          (0.25,       0.25,       0.25,    0.75,    0.75,         0.75),
+    "min_support":        (0.22,       0.22,       0.22,    0.22,    0.22,         0.0),
+    "min_probability":    (0.35,       0.35,       0.05,    0.15,    0.15,         0.0),
+    "min_island":         (0.005,      0.005,      0.005,   0.005,   0.005,        0.005),
+    "segment_filter":     (True,       True,       True,    True,    True,         False),
+    "threads":            (1,          1,          1,       1,       1,            1),
+}
+# fmt: on
+
+
+def test_all_presets_and_settings_are_listed():
+    assert tuple(bdis.PRESETS) == NAMES
+    assert list(VALUES) == list(asdict(bdis.Settings()))
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_values_of_a_preset(preset):
+    column = NAMES.index(preset)
+    assert asdict(bdis.PRESETS[preset]) == {name: values[column] for name, values in VALUES.items()}
+
+
+def test_the_default_is_balanced():
+    assert bdis.Settings() == bdis.PRESETS["balanced"]
