@@ -14,7 +14,7 @@ import numpy as np
 
 from ..common.atomic import write_whole
 from ..common.machine import machine
-from .metrics import Score, mean_score, time_figures
+from .metrics import Score, mean_score, time_summary
 from .runner import Outcome
 
 FIGURES = [field.name for field in fields(Score)]
@@ -91,7 +91,7 @@ def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]
         has_confidence=len(curves) > 0,
         curve=curves.mean(0).tolist() if len(curves) else [],
         reliability=_pooled([each["reliability"] for each in scored if each["reliability"]]),
-        times=time_figures(times) if times else None,
+        times=time_summary(times) if times else None,
         in_px=any(each["in_px"] for each in scored),
     )
 
