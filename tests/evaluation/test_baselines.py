@@ -60,7 +60,10 @@ def test_unknown_method_names_those_there_are():
 
 @pytest.mark.parametrize(
     ("package", "extra", "names"),
-    [("cv2", "images", {"sgbm", "sgbm-3way", "bm", "dis-flow", "dis-flow-ultrafast"}), ("scipy", "baselines", {"elas", "elas-middlebury"})],
+    [
+        ("cv2", "images", {"sgbm", "sgbm-3way", "bm", "dis-flow", "dis-flow-ultrafast"}),
+        ("scipy", "baselines", {"elas", "elas-middlebury"}),
+    ],
 )
 def test_missing_package_is_listed_with_its_command(monkeypatch, package, extra, names):
     monkeypatch.setitem(sys.modules, package, None)  # import says: not there

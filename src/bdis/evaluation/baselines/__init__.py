@@ -136,7 +136,9 @@ _ALL: tuple[tuple[Method, str | None], ...] = (  # each with the package it need
     _bdis("bdis-paper", "the settings of the BDIS paper", "paper"),
     _bdis("bdis-2021", "the preliminary BDIS of 2021: fixed sigma_r, no propagation", "paper-2021"),
     _bdis("dis", "dense inverse search with its deterministic fusion", "dis"),
-    _stereo("sgbm", "OpenCV's semi-global matcher, five directions, block 7", "OpenCV SGBM", "block 7, five directions"),
+    _stereo(
+        "sgbm", "OpenCV's semi-global matcher, five directions, block 7", "OpenCV SGBM", "block 7, five directions"
+    ),
     _stereo("sgbm-3way", "the same with three directions", "OpenCV SGBM", "block 7, three directions"),
     _stereo("bm", "OpenCV's block matcher, block 15", "OpenCV BM", "block 15"),
     _flow("dis-flow", "OpenCV's DIS optical flow, medium, horizontal part", "medium"),
