@@ -145,7 +145,7 @@ def run(plan: BenchmarkPlan, folder: Path, progress: Progress = lambda phase, do
     (folder / "samples").mkdir(parents=True, exist_ok=True)
     work = _Work(plan, folder)
     outcome = Outcome([method.name for method in plan.methods], samples=work.sample_files)
-    with _single_threaded_opencv():
+    with single_threaded_opencv():
         outcome.frames.extend(work.accuracy(progress))
         if plan.rounds:
             outcome.times.update(work.times(progress))
@@ -357,7 +357,8 @@ def _in_parallel(work: Callable[[int], Any], count: int, jobs: int) -> Iterator[
 
 
 @contextlib.contextmanager
-def _single_threaded_opencv() -> Iterator[None]:
+def single_threaded_opencv() -> Iterator[None]:
+    """Context manager in which OpenCV uses one thread, as comparisons of time need it."""
     cv2 = require("cv2", "reading images")
     before = cv2.getNumThreads()
     cv2.setNumThreads(1)

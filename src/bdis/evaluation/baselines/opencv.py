@@ -47,7 +47,17 @@ def disparity_count(max_disparity_px: float) -> int:
     return 16 * math.ceil(max_disparity_px / 16)
 
 
-class OpenCVStereo:
+class _Kept:
+    """Keeps OpenCV's object from one frame to the next, since it owns buffers; copies make their own."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": {}}
+
+
+class OpenCVStereo(_Kept):
     """OpenCV's semi-global or block matcher.
 
     Parameters
@@ -78,6 +88,7 @@ class OpenCVStereo:
     def __init__(self, kind: str = "sgbm", max_disparity: float | None = None, whole_width: bool = True):
         if kind not in MODES:
             raise ValueError(f"unknown kind {kind!r}; there are {', '.join(MODES)}")
+        super().__init__()
         self.kind, self.max_disparity, self.whole_width = kind, check_max_disparity(max_disparity), whole_width
         _cv2()
 
@@ -119,13 +130,16 @@ class OpenCVStereo:
         """
         cv2, width = _cv2(), left.shape[1]
         count = disparity_count(self._limit(width))
+        if count not in self._made:
+            self._made = {count: self._matcher(cv2, count)}
+        matcher = self._made[count]
         if not self.whole_width:
-            return np.asarray(self._matcher(cv2, count).compute(left, right))
+            return np.asarray(matcher.compute(left, right))
         # BM leaves out half a block on either side as well.  What matches within the padding is dropped afterwards.
         block = BM_BLOCK if self.kind == "bm" else SGBM_BLOCK
         padding = count + block // 2, block // 2
         padded = [cv2.copyMakeBorder(image, 0, 0, *padding, cv2.BORDER_REPLICATE) for image in (left, right)]
-        return np.asarray(self._matcher(cv2, count).compute(*padded)[:, padding[0] : padding[0] + width])
+        return np.asarray(matcher.compute(*padded)[:, padding[0] : padding[0] + width])
 
     def _limit(self, width: int) -> float:
         """Largest disparity in an image of this width, px."""
@@ -147,7 +161,7 @@ class OpenCVStereo:
         )  # fmt: skip
 
 
-class OpenCVFlow:
+class OpenCVFlow(_Kept):
     """OpenCV's dense inverse search (DIS) optical flow, its horizontal part taken as disparity.
 
     Parameters
@@ -175,6 +189,7 @@ class OpenCVFlow:
     def __init__(self, max_disparity: float | None = None, quality: str = "medium"):
         if quality not in FLOW_PRESETS:
             raise ValueError(f"unknown quality {quality!r}; there are {', '.join(FLOW_PRESETS)}")
+        super().__init__()
         self.max_disparity, self.quality = check_max_disparity(max_disparity), quality
         _cv2()
 
@@ -198,8 +213,10 @@ class OpenCVFlow:
         ndarray of float32, shape (h, w, 2)
             Flow in x and y, px.
         """
-        cv2 = _cv2()
-        return np.asarray(cv2.DISOpticalFlow.create(getattr(cv2, FLOW_PRESETS[self.quality])).calc(left, right, None))
+        if not self._made:
+            cv2 = _cv2()
+            self._made = {0: cv2.DISOpticalFlow.create(getattr(cv2, FLOW_PRESETS[self.quality]))}
+        return np.asarray(self._made[0].calc(left, right, None))
 
 
 def _is_on_row(flow: NDArray[np.float32], pair: GreyPair) -> NDArray[np.bool_]:

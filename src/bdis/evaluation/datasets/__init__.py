@@ -16,7 +16,7 @@ from typing import Any
 from . import authors, hamlyn, kitti, middlebury, rendered, scared, servct
 from . import folder as plain
 from .frame import Dataset, Entry, Frame, WrongFolder
-from .rendered import on_the_fly, parse_scene, rig_of, with_baseline, write_rendered
+from .rendered import frame_of, on_the_fly, parse_scene, rig_of, with_baseline, write_rendered
 
 __all__ = [
     "KINDS",
@@ -26,6 +26,7 @@ __all__ = [
     "Frame",
     "Kind",
     "WrongFolder",
+    "frame_of",
     "known_options",
     "open_dataset",
     "parse_scene",

@@ -143,11 +143,7 @@ def on_the_fly(
 
     def entry(number: int) -> Entry:
         def read() -> Frame:
-            pair = render(scene, height, width, seed=seed, frame=number, **options)
-            return Frame(
-                group, f"{number:06d}", pair.left, pair.right, rig_of(pair), pair.depth_mm, pair.full_disparity,
-                pair.occluded, max_disparity_px=round_up(float(pair.full_disparity.max()) + 1),
-            )  # fmt: skip
+            return frame_of(render(scene, height, width, seed=seed, frame=number, **options), group, f"{number:06d}")
 
         return Entry(group, f"{number:06d}", read)
 
@@ -189,6 +185,31 @@ def rig_of(pair: RenderedPair) -> Rig:
     """The cameras of a rendered pair."""
     height, width = pair.depth_mm.shape
     return Rig(pair.focal_px, pair.cx, pair.cy, pair.baseline_mm, size=(width, height))
+
+
+def frame_of(pair: RenderedPair, group: str, name: str) -> Frame:
+    """A rendered pair as a frame with exact depth, disparity and occlusion everywhere.
+
+    Parameters
+    ----------
+    pair : RenderedPair
+        What :func:`bdis.synthetic.render` returned.
+    group, name : str
+        Names of its group and of the frame.
+
+    Returns
+    -------
+    Frame
+
+    Examples
+    --------
+    >>> frame_of(render("plane", 32, 48, disparity_px=10), "rendered plane", "1").max_disparity_px
+    16.0
+    """
+    return Frame(
+        group, name, pair.left, pair.right, rig_of(pair), pair.depth_mm, pair.full_disparity, pair.occluded,
+        max_disparity_px=round_up(float(pair.full_disparity.max()) + 1),
+    )  # fmt: skip
 
 
 def _description(folder: Path) -> dict[str, Any] | None:
