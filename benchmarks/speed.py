@@ -8,12 +8,12 @@ import numpy as np
 
 import bdis
 from bdis.evaluation.baselines import METHODS
-from bdis.evaluation.baselines.opencv import OpenCVStereo
 from bdis.evaluation.baselines.pair import GreyPair, grey_pair
 from bdis.evaluation.datasets import Frame
+from bdis.evaluation.runner import single_threaded_opencv
 from bdis.synthetic import render
 
-from .methods import bare_call, label, matcher_for
+from .methods import bare_call, label, matcher_for, unpadded_sgbm, unpadded_sgbm_label
 from .timing import milliseconds, summary
 
 PRESETS = ("paper", "fast", "balanced", "accurate")
@@ -27,30 +27,14 @@ Work = Callable[[Frame, GreyPair], Any]
 
 def steady(sets: dict[str, list[Frame]], rounds: int) -> dict:
     """Time per frame, methods taking turns on each frame, one thread each."""
-    cv2.setNumThreads(1)
     names = [name for name in sets if name.startswith("set")] or list(sets)
     pairs = [(frame, grey_pair(frame.left, frame.right)) for name in names for frame in sets[name]]
     frames = [frame for frame, _ in pairs]
-    works = {**_other_works(frames), **_bdis_works(pairs)}
-    for work in works.values():
-        work(*pairs[0])
+    times = _times({**_other_works(frames), **_bdis_works(pairs)}, pairs, rounds)
     references = {
         "times_faster_than_sgbm": _sgbm_label(frames),
         "times_faster_than_dis_ultrafast": label(METHODS["dis-flow-ultrafast"], frames),
-        "time_of_paper": "bdis paper",
     }
-    times: dict[str, list[float]] = {name: [] for name in works}
-    ratios: dict[str, dict[str, list[float]]] = {name: {key: [] for key in references} for name in works}
-    for turn in range(rounds):
-        shown = {name: work for name, work in works.items() if name.startswith("bdis") or turn % OTHERS_EVERY == 0}
-        for frame, pair in pairs:
-            taken = {name: milliseconds(lambda: work(frame, pair)) for name, work in shown.items()}
-            for name, each in taken.items():
-                times[name].append(each)
-                for key, reference in references.items():
-                    if reference in taken:
-                        ratio = taken[reference] / each
-                        ratios[name][key].append(1 / ratio if key == "time_of_paper" else ratio)
     height, width = pairs[0][1].left.shape
     return {
         "size": f"{width}x{height}",
@@ -58,23 +42,43 @@ def steady(sets: dict[str, list[Frame]], rounds: int) -> dict:
         "rounds": rounds,
         "sets": names,
         "methods": {
-            name: {**summary(taken), **{key: float(np.median(values)) for key, values in ratios[name].items()}}
+            name: {
+                **summary(list(taken.values())),
+                **{key: _median_ratio(times[reference], taken) for key, reference in references.items()},
+                "time_of_paper": _median_ratio(taken, times["bdis paper"]),
+            }
             for name, taken in times.items()
         },
     }
 
 
+def _times(works: dict[str, Work], pairs: list[tuple[Frame, GreyPair]], rounds: int) -> dict[str, dict[Any, float]]:
+    """Milliseconds by method, and by round and frame."""
+    times: dict[str, dict[Any, float]] = {name: {} for name in works}
+    with single_threaded_opencv():
+        for work in works.values():
+            work(*pairs[0])
+        for turn in range(rounds):
+            for index, pair in enumerate(pairs):
+                for name, work in works.items():
+                    if name.startswith("bdis") or turn % OTHERS_EVERY == 0:
+                        times[name][turn, index] = milliseconds(lambda: work(*pair))
+    return times
+
+
+def _median_ratio(times: dict[Any, float], others: dict[Any, float]) -> float:
+    """Median of the ratios of measurements that were taken on the same frame in the same round."""
+    return float(np.median([times[key] / others[key] for key in times if key in others]))
+
+
 def _sgbm_label(frames: list[Frame]) -> str:
-    return f"{label(METHODS['sgbm'], frames)}, left margin not matched"
+    return unpadded_sgbm_label(frame.max_disparity_px for frame in frames)
 
 
 def _other_works(frames: list[Frame]) -> dict[str, Work]:
     """The methods that bdis is compared with, on grey images."""
-    # Padding, which the accuracy is measured with, makes OpenCV match the left margin too and doubles its time.  Most
-    # programs do without it, so speed is compared with the faster one.
-    unpadded = {most: OpenCVStereo("sgbm", most, whole_width=False) for most in {f.max_disparity_px for f in frames}}
     works: dict[str, Work] = {
-        _sgbm_label(frames): lambda frame, pair: unpadded[frame.max_disparity_px].run_opencv(pair.left, pair.right)
+        _sgbm_label(frames): lambda frame, pair: unpadded_sgbm(frame.max_disparity_px).run_opencv(pair.left, pair.right)
     }
     for name in OTHERS:
         method = METHODS[name]

@@ -12,12 +12,13 @@ import cv2
 import numpy as np
 
 import bdis
-from bdis.evaluation.baselines import METHODS
 from bdis.evaluation.datasets import open_dataset
 from bdis.evaluation.runner import single_threaded_opencv
 from bdis.video.recording import Plan, Recording
 from bdis.video.sources import RenderedSource
 from bdis.video.stream.depth_stream import DepthStream
+
+from .methods import unpadded_sgbm, unpadded_sgbm_label
 
 SIZES = ((640, 480), (1280, 1024))  # of one view
 DISTINCT = 12  # frames that are rendered; the video repeats them forwards and backwards
@@ -37,7 +38,7 @@ def streaming(rounds: int) -> dict:
             rectifier = _slightly_verged(rig)
             methods: dict[str, Callable[[], tuple[float, float, float]]] = {
                 "decoding alone, grey": lambda: _decode(path),
-                f"OpenCV VideoCapture, {METHODS['sgbm'].describe([most])}": lambda: _opencv(path, most),
+                f"OpenCV VideoCapture; {unpadded_sgbm_label([most])}": lambda: _opencv(path, most),
                 "`fast`": lambda: _stream(path, "fast", rig),
                 "`fast`, rectified on the way": lambda: _stream(path, "fast", rectifier),
                 "`balanced`": lambda: _stream(path, "balanced", rig),
@@ -138,13 +139,13 @@ def _decode(path: Path) -> tuple[float, float, float]:
 def _opencv(path: Path, max_disparity_px: float, frames: int = 20) -> tuple[float, float, float]:
     """The first frames of the video; SGBM takes about the same time for each."""
     capture = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, 1])
-    matcher = METHODS["sgbm"].make(max_disparity_px)
+    matcher = unpadded_sgbm(max_disparity_px)
     begin = time.perf_counter()
     for _ in range(frames):
         was_read, both = capture.read()
         assert was_read
         grey = cv2.cvtColor(both, cv2.COLOR_BGR2GRAY)
         middle = grey.shape[1] // 2
-        matcher.match(grey[:, :middle], grey[:, middle:])
+        matcher.run_opencv(grey[:, :middle], grey[:, middle:])
     capture.release()
     return frames / (time.perf_counter() - begin), float("nan"), float("nan")
