@@ -249,8 +249,8 @@ static scenes have new sensor noise (2 grey levels) in every frame.
 ## From a file to depth
 
 Frames per second from an H.264 file with both views side by side (rendered tissue, crf 12: 7 and 28 Mbit/s at 30
-frames/s) to depth in mm, everything on one core, methods taking turns; SGBM's stops at disparity. In brackets the median
-and 95th percentile of the latency in ms from a decoded frame to its depth; most of it is waiting for the core.
+frames/s) to depth in mm (SGBM: to disparity), everything on one core, methods taking turns. In brackets the median and
+95th percentile of the latency in ms from a decoded frame to its depth; most of it is waiting for the core.
 
 {_streaming(results["streaming"])}
 
@@ -280,13 +280,14 @@ LOSSES = """## Limits, and where other methods are better
   `paper` on these sets. `balanced` is more accurate than both.
 - On the rendered scenes, with their sharp textures, BM and ELAS have fewer gross errors than `balanced` (BM at less
   coverage), and ELAS's mean error is smaller; `accurate` is on a par with ELAS there, at 2.4 times smaller median.
-- At depth edges a patch mixes both sides. `accurate` sharpens them; `balanced` does not, and is worse than SGBM there.
+- At depth edges a patch mixes both sides. `accurate` sharpens them and is on a par with SGBM there; `balanced` does not,
+  and is worse.
 - Smoke has a texture of its own, at another depth: in dense smoke the result follows the smoke, with too high a
   confidence.
 - A rectification error of half a pixel is a bias that the scatter of the data does not reveal: there only 85 % of the
   errors lie within 1.96 sigma.
-- Between unrelated images a tenth of the pixels still gets a disparity, some of them, along the left border, with a high
-  probability.
+- Between unrelated images a tenth of the pixels still gets a disparity, some of them, along the left border, with a
+  high probability.
 - The error model is too cautious on set 31 (97 % within 1.96 sigma), and 68 % of the errors lie within about 0.7 sigma,
   not 1: their distribution has a sharper peak and longer tails than a Gaussian.
 - Video mode is for slow motion; with fast motion each frame starts afresh and no time is saved.
@@ -294,10 +295,10 @@ LOSSES = """## Limits, and where other methods are better
   reached its full speed, and from one megapixel on both wait for the same memory.
 - From a file to depth, decoding takes most of the time, and recording takes more than matching: a preview and a depth
   video together cost three times as much as `balanced`.
-- A video decoder conceals damage: a damaged frame is left out, but the frames that depend on it until the next key frame
-  are matched as they are, and only marked as suspect.
-- After a recording is resumed, `balanced` starts from one frame instead of all earlier ones: the first frames differ from
-  an uninterrupted run by about as much as consecutive frames differ. `fast` and `paper` give the same bits.
+- A video decoder conceals damage: a damaged frame is left out, but the frames that depend on it until the next key
+  frame are matched as they are, and only marked as suspect.
+- After a recording is resumed, `balanced` starts from one frame instead of all earlier ones: the first frames differ
+  from an uninterrupted run by about as much as consecutive frames differ. `fast` and `paper` give the same bits.
 - `dis` fills every pixel and is wrong where there is no texture; it is the paper's baseline, not meant for use.
 - Highlights on wet tissue move with the viewpoint. Where one covers a patch, the match follows the highlight.
 - Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the first
