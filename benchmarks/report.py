@@ -280,8 +280,8 @@ LOSSES = """## Limits, and where other methods are better
   `paper` on these sets. `balanced` is more accurate than both.
 - On the rendered scenes, with their sharp textures, BM and ELAS have fewer gross errors than `balanced` (BM at less
   coverage), and ELAS's mean error is smaller; `accurate` is on a par with ELAS there, at 2.4 times smaller median.
-- At depth edges a patch mixes both sides. `accurate` sharpens them and is on a par with SGBM there; `balanced` does not,
-  and is worse.
+- At depth edges a patch mixes both sides. `accurate` sharpens them and is on a par with SGBM there; `balanced` does
+  not, and is worse.
 - Smoke has a texture of its own, at another depth: in dense smoke the result follows the smoke, with too high a
   confidence.
 - A rectification error of half a pixel is a bias that the scatter of the data does not reveal: there only 85 % of the

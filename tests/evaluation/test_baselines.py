@@ -298,7 +298,8 @@ def test_middlebury_is_denser():
 # Median error (mm), share of known pixels more than 1 px off, coverage: a little above what each reaches.
 RENDERED = {
     "sgbm": (0.23, 0.025, 0.91), "sgbm-3way": (0.22, 0.025, 0.91), "bm": (0.125, 0.025, 0.85),
-    "dis-flow": (0.12, 0.04, 0.90), "dis-flow-ultrafast": (0.30, 0.1, 0.87), "elas": (0.25, 0.036, 0.86), "elas-middlebury": (0.235, 0.046, 0.89),
+    "dis-flow": (0.12, 0.04, 0.90), "dis-flow-ultrafast": (0.30, 0.1, 0.87),
+    "elas": (0.25, 0.036, 0.86), "elas-middlebury": (0.235, 0.046, 0.89),
 }  # fmt: skip
 
 

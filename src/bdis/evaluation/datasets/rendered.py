@@ -1,4 +1,4 @@
-"""Scenes the project renders itself: written by ``bdis render``, or made as they are read (``render:colon``).
+"""Rendered scenes: written by ``bdis render``, or rendered when they are read (``render:colon``).
 
 The folder:
 
@@ -28,6 +28,7 @@ FORMAT = "bdis-rendered"
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     try:
         return _description(folder) is not None
     except ValueError:
@@ -35,7 +36,7 @@ def detect(folder: Path) -> bool:
 
 
 def load(folder: Path) -> Dataset:
-    """A folder that :func:`write_rendered` made."""
+    """Open a folder that :func:`write_rendered` made."""
     found = _description(folder)
     if found is None:
         raise WrongFolder(f"{folder} is not a rendered scene: there is no {LOOKED_FOR}")
@@ -74,17 +75,21 @@ def write_rendered(
 
     Parameters
     ----------
-    folder : where to; it must not hold anything yet
-    scene, height, width, seed, **options : as in :func:`bdis.synthetic.renderer.render`
-    frames : how many, along the path of the cameras
-    progress : called with the number of frames that are done
+    folder : Path
+        Where to write; it must be empty or not exist.
+    scene : str
+        As in :func:`bdis.synthetic.render`, like ``height``, ``width``, ``seed`` and ``options``.
+    frames : int
+        Number of frames along the path of the cameras.
+    progress : callable or None
+        Called with the number of finished frames.
 
     Raises
     ------
     ValueError, TypeError
         Options the renderer refuses, or a folder that is not empty.
     OSError
-        The folder cannot be written to; nothing is left of it then.
+        The folder cannot be written to; no incomplete folder is left.
 
     Examples
     --------
@@ -127,7 +132,18 @@ def write_rendered(
 def on_the_fly(
     scene: str, *, frames: int = 4, height: int = 480, width: int = 640, seed: int = 0, **options: Any
 ) -> Dataset:
-    """The same frames without a folder, rendered when they are read.
+    """The frames that :func:`write_rendered` would write, rendered when they are read.
+
+    Parameters
+    ----------
+    scene : str
+        As in :func:`bdis.synthetic.render`, like ``height``, ``width``, ``seed`` and ``options``.
+    frames : int
+        Number of frames along the path of the cameras.
+
+    Returns
+    -------
+    Dataset
 
     Examples
     --------
@@ -151,7 +167,19 @@ def on_the_fly(
 
 
 def parse_scene(text: str) -> tuple[str, dict[str, Any]]:
-    """The scene and its options in ``SCENE,name=value,...``; numbers become numbers.
+    """Parse ``SCENE,name=value,...``.
+
+    Parameters
+    ----------
+    text : str
+        What follows "render:".
+
+    Returns
+    -------
+    scene : str
+        Name of the scene.
+    options : dict of str to object
+        Its options, numbers as int or float.
 
     Examples
     --------
@@ -175,7 +203,7 @@ def _option(word: str) -> tuple[str, Any]:
 
 
 def with_baseline(options: dict[str, Any], first: RenderedPair) -> dict[str, Any]:
-    """A wanted disparity sets the distance between the cameras once: the cameras of a sequence do not change."""
+    """Replace a requested disparity by the baseline of the first frame, the same for the whole sequence."""
     if options.get("disparity_px") is None:
         return options
     return {**options, "disparity_px": None, "baseline_mm": first.baseline_mm}
