@@ -1,40 +1,50 @@
-"""``python -m benchmarks [--quick] [--json FILE] [--markdown FILE]``: measure, print, save."""
+"""``python -m benchmarks [--quick] [--sections NAMES] [--json FILE] [--markdown FILE]``: measure, print, save."""
 
 import argparse
 import json
 from pathlib import Path
 
-from . import beyond, measure, report, streaming
+from bdis.common.machine import machine
+
+from . import accuracy, beyond, report, resources, speed, streaming
 from .data import frame_sets
+
+SECTIONS = {
+    "steady": lambda sets, rounds: speed.steady(sets, rounds),
+    "accuracy": lambda sets, rounds: accuracy.accuracy(sets),
+    "ablation": lambda sets, rounds: accuracy.ablation(sets),
+    "steps": lambda sets, rounds: beyond.steps(sets, rounds),
+    "uncertainty": lambda sets, rounds: beyond.uncertainty(sets),
+    "edges": lambda sets, rounds: beyond.edges(),
+    "video": lambda sets, rounds: beyond.video(),
+    "streaming": lambda sets, rounds: streaming.streaming(rounds),
+    "start": lambda sets, rounds: resources.start(),
+    "sizes": lambda sets, rounds: speed.sizes(rounds),
+    "memory": lambda sets, rounds: resources.memory(),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: a few minutes instead of ten")
+    parser.add_argument("--sections", help=f"measure only these, joined by commas: {', '.join(SECTIONS)}")
     parser.add_argument("--json", type=Path, default=Path("benchmark-results/benchmark.json"), help="where to save")
-    parser.add_argument("--markdown", type=Path, help="also write the tables there, as BENCHMARK.md has them")
+    parser.add_argument("--markdown", type=Path, help="also write all tables to this file, as in BENCHMARK.md")
     options = parser.parse_args()
+    sections = options.sections.split(",") if options.sections else list(SECTIONS)
+    if unknown := [name for name in sections if name not in SECTIONS]:
+        parser.error(f"unknown section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+    if options.markdown and options.sections:
+        parser.error("--markdown needs all sections: leave out --sections")
     rounds = 3 if options.quick else 15
 
     print("rendering and reading the pairs ...", flush=True)
     sets = frame_sets()
-    results = {"machine": measure.machine(), "sets": {name: len(frames) for name, frames in sets.items()}}
-    for title, step in (
-        ("steady", lambda: measure.steady(sets, rounds)),
-        ("accuracy", lambda: measure.accuracy(sets)),
-        ("ablation", lambda: measure.ablation(sets)),
-        ("steps", lambda: beyond.steps(sets, rounds)),
-        ("uncertainty", lambda: beyond.uncertainty(sets)),
-        ("edges", beyond.edges),
-        ("video", beyond.video),
-        ("streaming", lambda: streaming.streaming(rounds)),
-        ("start", measure.start),
-        ("sizes", lambda: measure.sizes(rounds)),
-        ("memory", measure.memory),
-    ):
-        print(f"measuring: {title} ...", flush=True)
-        results[title] = step()
-        print(report.table(title, results[title]), flush=True)
+    results = {"machine": machine(), "sets": {name: len(frames) for name, frames in sets.items()}}
+    for name in sections:
+        print(f"measuring: {name} ...", flush=True)
+        results[name] = SECTIONS[name](sets, rounds)
+        print(report.table(name, results[name]), flush=True)
 
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(results, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""What goes beyond the paper: each step with its price, the uncertainty, depth edges and video."""
+"""What goes beyond the paper: the cost of each step, the uncertainty, depth edges and video mode."""
 
 import math
 from collections.abc import Callable
@@ -8,12 +8,16 @@ import cv2
 import numpy as np
 
 import bdis
-from bdis.evaluation.metrics import compare
+from bdis.evaluation.baselines import METHODS
+from bdis.evaluation.baselines.pair import grey_pair
+from bdis.evaluation.datasets import Frame, frame_of
+from bdis.evaluation.metrics import Comparison, compare, mean_score, reliability
 from bdis.evaluation.metrics import score as score_of
-from bdis.synthetic.renderer import RenderedPair, render
+from bdis.synthetic import RenderedPair, render
 
-from .data import Frame, mean_score, score
-from .measure import _grey, _timed, sgbm
+from .accuracy import scores
+from .methods import label, matcher_for
+from .timing import milliseconds
 
 STEPS = {
     "balanced": ("balanced", {}),
@@ -22,7 +26,7 @@ STEPS = {
     "no slanted second search": ("balanced", {"slanted": False}),
     "outliers keep their weight": ("balanced", {"smoothing_rounds": 0}),
     "outliers re-weighted twice": ("balanced", {"smoothing_rounds": 2}),
-    "no regard for image edges": ("balanced", {"smoothing_edge": 1000.0}),
+    "image edges ignored": ("balanced", {"smoothing_edge": 1000.0}),
     "small islands stay": ("balanced", {"min_island": 0.0}),
     "level weights 1/n": ("balanced", {"level_weights": "1/n"}),
     "patches of 10 px": ("balanced", {"patch_size": 10}),
@@ -44,21 +48,20 @@ UNCERTAIN = {
 
 
 def steps(sets: dict[str, list[Frame]], rounds: int) -> dict:
-    """Each step switched off or changed by itself: error, coverage and time as a multiple of preset `paper`."""
-    matchers = {name: bdis.StereoMatcher(preset, **changes) for name, (preset, changes) in STEPS.items()}
-    pairs = [_grey(frame) for frame in next(iter(sets.values()))]
+    """Each step switched off or changed by itself: metrics, and time as a multiple of preset `paper`."""
+    pairs = [grey_pair(frame.left, frame.right) for frame in next(iter(sets.values()))]
     reference = bdis.StereoMatcher("paper")
     out = {}
-    for name, matcher in matchers.items():
+    for name, (preset, changes) in STEPS.items():
+        matcher = bdis.StereoMatcher(preset, **changes)
         ratios = []
-        for left, right in pairs * max(1, rounds // 3):
-            taken = [_timed(lambda m=m: m.match(left, right)) for m in (reference, matcher)]
+        for pair in pairs * max(1, rounds // 3):
+            taken = [milliseconds(lambda: m.match(pair.left, pair.right)) for m in (reference, matcher)]
             ratios.append(taken[1] / taken[0])
-        scores = {
-            set_name: mean_score([score(matcher.match(f.left, f.right).disparity, f) for f in frames])
-            for set_name, frames in sets.items()
+        out[name] = {
+            "times_paper": float(np.median(ratios)),
+            "scores": scores(sets, lambda frame: matcher.match(frame.left, frame.right)),
         }
-        out[name] = {"times_paper": float(np.median(ratios)), "scores": {k: vars(v) for k, v in scores.items()}}
     return out
 
 
@@ -92,41 +95,49 @@ def _calibration(matcher: bdis.StereoMatcher, frames: list[Frame]) -> dict:
 
 
 def reliability_plot(sets: dict[str, list[Frame]], path: Path) -> None:
-    """Said and true: the share within 1 px over the probability, and the share within k sigma over k."""
+    """Claimed against true: the share within 1 px over the probability, and the share within k sigma over k."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    matcher, papers = bdis.StereoMatcher(variance=True), bdis.StereoMatcher("paper", variance="paper")
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
+    matchers = {
+        "": bdis.StereoMatcher(variance=True),
+        ", the paper's": bdis.StereoMatcher("paper", variance="paper"),
+    }
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
+    k = np.linspace(0.05, 3, 60)
     for set_name, frames in sets.items():
-        found = [compare(matcher.match(frame.left, frame.right), frame) for frame in frames]
-        error = np.concatenate([np.abs(f.error_px) for f in found])
-        said = np.concatenate([f.probability for f in found])
-        bins = np.minimum((said * 10).astype(int), 9)
-        points = [(said[bins == k].mean(), (error[bins == k] < 1).mean()) for k in range(10) if (bins == k).sum() > 500]
-        axes[0].plot(*np.array(points).T, "o-", label=set_name)
-        for kind, style in ((matcher, "-"), (papers, ":")):
-            found = [compare(kind.match(frame.left, frame.right), frame) for frame in frames]
-            z = np.concatenate([np.abs(f.error_px) / f.sigma_px for f in found])
-            steps = np.linspace(0.05, 3, 60)
-            label = set_name if style == "-" else f"{set_name}, the paper's"
-            axes[1].plot(steps, [(z < k).mean() for k in steps], style, label=label)
-    gauss = [math.erf(k / math.sqrt(2)) for k in np.linspace(0.05, 3, 60)]
-    axes[1].plot(np.linspace(0.05, 3, 60), gauss, "k--", lw=1, label="Gaussian")
-    axes[0].plot([0, 1], [0, 1], "k--", lw=1, label="ideal")
-    axes[0].set(
+        for kind, matcher in matchers.items():
+            found = _pooled([compare(matcher.match(frame.left, frame.right), frame) for frame in frames])
+            if not kind:
+                table = {name: np.array(values) for name, values in reliability(found).items()}
+                enough = table["count"] > 500
+                left.plot(table["probability"][enough], table["within"][enough], "o-", label=set_name)
+            z = np.abs(found.error_px) / found.sigma_px
+            right.plot(k, [(z < each).mean() for each in k], ":" if kind else "-", label=f"{set_name}{kind}")
+    left.plot([0, 1], [0, 1], "k--", lw=1, label="ideal")
+    right.plot(k, [math.erf(each / math.sqrt(2)) for each in k], "k--", lw=1, label="Gaussian")
+    left.set(
         xlabel="probability", ylabel="share within 1 px", title="probability (balanced)", xlim=(0.3, 1), ylim=(0, 1)
     )
-    axes[1].set(
+    right.set(
         xlabel="k", ylabel="share of errors below k sigma", title="variance: balanced, and `paper` with Eq. 16-19"
     )
-    for axis in axes:
+    for axis in (left, right):
         axis.legend(fontsize=8)
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=90)
     plt.close(figure)
+
+
+def _pooled(found: list[Comparison]) -> Comparison:
+    """The pixels of several frames as one comparison."""
+    joined = {
+        name: np.concatenate([getattr(each, name) for each in found])
+        for name in ("error_mm", "error_px", "probability", "sigma_mm", "sigma_px")
+    }
+    return Comparison(**joined, references=sum(each.references for each in found))
 
 
 def near_edges(pair: RenderedPair, jump_px: float = 2.0, reach_px: int = 10) -> np.ndarray:
@@ -139,64 +150,68 @@ def near_edges(pair: RenderedPair, jump_px: float = 2.0, reach_px: int = 10) -> 
 
 
 def edges() -> dict:
-    """Pixels off by more than 1 px within 10 px of a depth edge, each method at the coverage of SGBM."""
+    """Pixels off by more than 1 px within 10 px of a depth edge.
+
+    bdis is reduced to the coverage of SGBM where its own is larger.
+    """
     scenes = [
-        render("instruments", seed=seed, disparity_px=d, noise=n, **more)
-        for seed, d, n, more in (
+        render("instruments", seed=seed, disparity_px=disparity, noise=noise, **more)
+        for seed, disparity, noise, more in (
             (613, 40, 1.5, {}),
             (614, 20, 1.0, {"lighting": "diffuse"}),
             (615, 80, 2.0, {}),
             (616, 30, 1.0, {"vignetting_difference": 0.2}),
         )
     ]
-    methods = {preset: bdis.StereoMatcher(preset, variance=True) for preset in ("balanced", "accurate")}
-    bad = dict.fromkeys(["OpenCV SGBM", *methods], 0)
-    kept = dict.fromkeys(bad, 0)
-    zone = 0
-    for pair in scenes:
+    frames = [frame_of(pair, "edges", "") for pair in scenes]
+    sgbm = METHODS["sgbm"]
+    sgbm_name = label(sgbm, frames)
+    presets = {f"bdis {preset}": bdis.StereoMatcher(preset, variance=True) for preset in ("balanced", "accurate")}
+    counts = {name: {"bad": 0, "predicted": 0, "zone": 0} for name in (sgbm_name, *presets)}
+    for pair, frame in zip(scenes, frames):
         near, truth = near_edges(pair), pair.full_disparity
-        zone += int(near.sum())
-        count = int(np.ceil((truth.max() + 16) / 16)) * 16
-        grey = [cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in (pair.left, pair.right)]
-        found = sgbm(count).compute(*grey) / 16.0
-        known = {"OpenCV SGBM": (found, found > 0)}
-        for name, matcher in methods.items():
+        reference = matcher_for(sgbm, frame).match(pair.left, pair.right)
+        kept = {sgbm_name: (reference.disparity, reference.known)}
+        for name, matcher in presets.items():
             result = matcher.match(pair.left, pair.right)
             variance = np.where(result.known, result.variance, np.inf)
-            limit = np.quantile(variance, known["OpenCV SGBM"][1].mean())
-            known[name] = result.disparity, result.known & (variance <= limit)
-        for name, (disparity, mask) in known.items():
-            bad[name] += int((mask & near & (np.abs(disparity - truth) > 1)).sum())
-            kept[name] += int((mask & near).sum())
-    return {name: {"bad": bad[name], "predicted": kept[name], "zone": zone} for name in bad}
+            count = min(result.known.sum(), reference.known.sum())
+            limit = np.sort(variance, axis=None)[count - 1]
+            kept[name] = result.disparity, result.known & (variance <= limit)
+        for name, (disparity, mask) in kept.items():
+            counts[name]["zone"] += int(near.sum())
+            counts[name]["predicted"] += int((mask & near).sum())
+            counts[name]["bad"] += int((mask & near & (np.abs(disparity - truth) > 1)).sum())
+    return counts
 
 
 def video() -> dict:
-    """A static scene with new sensor noise in each frame, and moving ones: fresh starts beside video mode."""
-    out = {}
+    """Fresh starts beside video mode: static scenes with new sensor noise in each frame, and moving cameras."""
     scenes: dict[str, Callable[[], list[RenderedPair]]] = {
         **{f"{scene}, static": lambda s=scene: _exposures(s, 20) for scene in ("tissue", "colon", "instruments")},
         "colon, slow flight": lambda: _flight(1),
         "colon, fast flight": lambda: _flight(8),
     }
-    for name, make in scenes.items():
-        frames = make()
-        fresh_matcher, video_matcher = bdis.StereoMatcher(), bdis.StereoMatcher()
-        fresh, follow, ratios, previous = [], [], [], None
-        for frame in frames:
-            times = []
-            times.append(_timed(lambda f=frame: fresh.append(fresh_matcher.match(f.left, f.right))))
-            times.append(
-                _timed(lambda f=frame, p=previous: follow.append(video_matcher.match(f.left, f.right, previous=p)))
-            )
-            previous = follow[-1]
-            ratios.append(times[1] / times[0])
-        out[name] = {
-            "time_of_fresh": float(np.median(ratios[3:])),
-            **{f"{kind}_{key}": value for kind, r in (("fresh", fresh), ("video", follow))
-               for key, value in _video_figures(r, frames).items()},
-        }  # fmt: skip
-    return out
+    return {name: _video(make()) for name, make in scenes.items()}
+
+
+def _video(frames: list[RenderedPair]) -> dict:
+    matchers = bdis.StereoMatcher(), bdis.StereoMatcher()
+    fresh: list[bdis.StereoResult] = []
+    follow: list[bdis.StereoResult] = []
+    ratios = []
+    for frame in frames:
+        previous = follow[-1] if follow else None
+        taken = [
+            milliseconds(lambda: fresh.append(matchers[0].match(frame.left, frame.right))),
+            milliseconds(lambda: follow.append(matchers[1].match(frame.left, frame.right, previous=previous))),
+        ]
+        ratios.append(taken[1] / taken[0])
+    return {
+        "time_of_fresh": float(np.median(ratios[3:])),
+        **{f"fresh_{name}": value for name, value in _video_metrics(fresh, frames).items()},
+        **{f"video_{name}": value for name, value in _video_metrics(follow, frames).items()},
+    }
 
 
 def _exposures(scene: str, count: int) -> list[RenderedPair]:
@@ -208,7 +223,7 @@ def _flight(step: int) -> list[RenderedPair]:
     return [render("colon", seed=33, frame=step * k, disparity_px=40, noise=2.0, noise_seed=k) for k in range(10)]
 
 
-def _video_figures(results: list[bdis.StereoResult], frames: list[RenderedPair]) -> dict:
+def _video_metrics(results: list[bdis.StereoResult], frames: list[RenderedPair]) -> dict:
     stack = np.stack([r.disparity - f.full_disparity for r, f in zip(results[3:], frames[3:])])
     always = np.isfinite(stack).all(0)
     errors = [np.abs(r.disparity - f.disparity) for r, f in zip(results[3:], frames[3:])]

@@ -1,6 +1,8 @@
-"""Tables of the measurements, as Markdown."""
+"""The measurements as Markdown tables, and all of BENCHMARK.md."""
 
 from collections.abc import Callable
+
+from .methods import others
 
 COMMAND = "python -m benchmarks --markdown BENCHMARK.md"
 
@@ -25,21 +27,14 @@ def _steady(found: dict) -> str:
         for name, m in found["methods"].items()
     ]
     header = ["method", "median ms", "min ms", "5 - 95 % ms", "Hz", "faster than SGBM", "faster than DIS ultrafast",
-              "time of `paper`"]  # fmt: skip
+              "time / that of `paper`"]  # fmt: skip
     return _rows(header, rows)
 
 
 def _scores(found: dict) -> str:
     sets = list(next(iter(found.values())))
     header = ["method", *(f"{s}: mean / median mm / valid k-px / bad 1 px" for s in sets)]
-    rows = [
-        [
-            name,
-            *(_one_score(scores[key]) for key in sets),
-        ]
-        for name, scores in found.items()
-    ]
-    return _rows(header, rows)
+    return _rows(header, [[name, *(_one_score(scores[key]) for key in sets)] for name, scores in found.items()])
 
 
 def _start(found: dict) -> str:
@@ -51,7 +46,7 @@ def _start(found: dict) -> str:
     )
     return _rows(
         ["new process", *(f"`{preset}`, s" for preset in found)],
-        [[words, *(f"{figures[key]:.{digits}f}" for figures in found.values())] for words, key, digits in rows],
+        [[words, *(f"{times[key]:.{digits}f}" for times in found.values())] for words, key, digits in rows],
     )
 
 
@@ -61,7 +56,7 @@ def _one_score(s: dict) -> str:
 
 def _steps(found: dict) -> str:
     sets = list(next(iter(found.values()))["scores"])
-    header = ["settings", "time of `paper`", *(f"{s}: mean / median mm / valid k-px / bad 1 px" for s in sets)]
+    header = ["settings", "time / that of `paper`", *(f"{s}: mean / median mm / valid k-px / bad 1 px" for s in sets)]
     rows = [
         [name, f"{m['times_paper']:.2f}", *(_one_score(m["scores"][key]) for key in sets)] for name, m in found.items()
     ]
@@ -99,7 +94,7 @@ def _edges(found: dict) -> str:
 
 def _video(found: dict) -> str:
     header = [
-        "scene", "time of a fresh start", "flicker px: fresh, video", "median error px: fresh, video",
+        "scene", "time / that of a fresh start", "flicker px: fresh, video", "median error px: fresh, video",
         "mean error px: fresh, video", "coverage: fresh, video",
     ]  # fmt: skip
     rows = [
@@ -152,6 +147,11 @@ def _memory(found: dict) -> str:
     return _rows(["input", "workspace, bytes per pixel", "allocated by a later frame beside the result, bytes"], rows)
 
 
+def _set_ups() -> str:
+    """The settings of the other methods, which their names in the tables are too short for."""
+    return "\n".join(f"- {method.describe()}: {method.details}." for method in others())
+
+
 _TABLES: dict[str, Callable[[dict], str]] = {
     "steady": _steady,
     "accuracy": _scores,
@@ -182,9 +182,13 @@ def page(results: dict) -> str:
 
 {machine}.
 
-All tables come out of that one command. Machines are noisy: times of different methods are taken
-alternately, frame by frame, in one process with one thread each, and a ratio is the median of the ratios of
-neighbouring measurements.
+All tables are written by this one command. To cancel the noise of a shared machine, methods take turns on each frame,
+in one process with one thread each, and a ratio is the median of the ratios of neighbouring measurements.
+
+The other methods are those of `bdis bench`, set up as follows, and are told the largest disparity of each frame; bdis
+is not.
+
+{_set_ups()}
 
 ## Speed, steady state
 
@@ -192,15 +196,18 @@ neighbouring measurements.
 
 {_steady(steady)}
 
+OpenCV's times are those of its own call on grey images, without the conversions that bdis adds to it. SGBM and BM leave
+a margin as wide as the range of disparities unknown at the left; padding the images, as for the accuracy below, makes
+them match it too, which costs SGBM twice the time. "Faster than SGBM" compares with the faster one, without padding.
+
 ## Accuracy and coverage
 
 Per-frame values averaged as the paper does; exact reference depth; sets 30 and 31 are the authors' virtual colon
-(diffuse light; headlight with a dark rim), "rendered" are 18 scenes of `bdis.synthetic.renderer`.
+(diffuse light; headlight with a dark rim), "rendered" are 18 scenes of `bdis.synthetic`.
 
 {_scores(results["accuracy"])}
 
-The methods of `bdis bench` know the largest disparity of each frame and have settings a fair expert would choose; this
-ELAS is written from its paper. For comparison, the authors' C++ on these frames: with the paper's settings
+ELAS here is written from its paper. For comparison, the authors' C++ on these frames: with the paper's settings
 0.169 / 0.054 / 169.0 (set 30) and 0.195 / 0.083 / 161.8 (set 31); with their own settings for this set
 0.181 / 0.050 / 181.0 and 0.161 / 0.077 / 173.4. The public ELAS: 0.378 / 0.080 / 142.7 and 0.154 / 0.084 / 83.3.
 
@@ -208,9 +215,9 @@ ELAS is written from its paper. For comparison, the authors' C++ on these frames
 
 {_scores(results["ablation"])}
 
-## Beyond the paper: each step and its price
+## Beyond the paper: each step and its cost
 
-`balanced` with one thing changed, and `accurate`; time as a multiple of preset `paper`, alternately.
+`balanced` with one setting changed, and `accurate`; time as a multiple of that of preset `paper`, taking turns.
 
 {_steps(results["steps"])}
 
@@ -227,8 +234,8 @@ from the share of pixels within 1 px. The error model was fitted to other render
 
 ## Depth edges
 
-Four rendered scenes with instruments in front of tissue; each method cut, by its own variance, to the coverage of
-OpenCV's SGBM on the whole picture.
+Four rendered scenes with instruments in front of tissue; bdis is reduced, by its own variance, to the coverage of
+OpenCV's SGBM on the whole image where its own is larger.
 
 {_edges(results["edges"])}
 
@@ -242,8 +249,8 @@ static scenes have new sensor noise (2 grey levels) in every frame.
 ## From a file to depth
 
 Frames per second from an H.264 file with both views side by side (rendered tissue, crf 12: 7 and 28 Mbit/s at 30
-frames/s) to depth in mm, everything on one core, methods taking turns. In brackets the median and 95th percentile of
-the latency in ms, from a decoded frame to its depth, most of which is waiting for the core.
+frames/s) to depth in mm (SGBM: to disparity), everything on one core, methods taking turns. In brackets the median and
+95th percentile of the latency in ms from a decoded frame to its depth; most of it is waiting for the core.
 
 {_streaming(results["streaming"])}
 
@@ -262,36 +269,39 @@ the latency in ms, from a decoded frame to its depth, most of which is waiting f
 {LOSSES}"""
 
 
-LOSSES = """## What we lose
+LOSSES = """## Limits, and where other methods are better
 
-- `min_support` and where `fast` stops its search were chosen by sweeps over sets 30 and 31 themselves. For what goes
-  beyond the paper the settings were chosen on sets 30 and 31 *and* 16 rendered scenes, and the weights of the error
-  model on rendered scenes alone; the rendered scenes above are others. But two of them (instruments 513 and 516) had a
-  say in the constants of the sharpening, and the last 8 % of the error model's scale were cut with their average and
-  set 31 in view. The four scenes of the table on depth edges were used for nothing else.
+- `min_support` and the end of `fast`'s search were chosen by sweeps over sets 30 and 31 themselves. The settings beyond
+  the paper were chosen on sets 30 and 31 *and* 16 rendered scenes, the weights of the error model on rendered scenes
+  alone. The rendered scenes above are different ones, with two exceptions: two of them (instruments 513 and 516)
+  influenced the constants of the edge sharpening, and the last 8 % of the error model's scale were chosen with their
+  average and set 31 in view. The four scenes of the table on depth edges were used for nothing else.
 - OpenCV's DIS flow with a check of its vertical part (`bdis bench --methods dis-flow`) is more accurate than the preset
   `paper` on these sets. `balanced` is more accurate than both.
 - On the rendered scenes, with their sharp textures, BM and ELAS have fewer gross errors than `balanced` (BM at less
   coverage), and ELAS's mean error is smaller; `accurate` is on a par with ELAS there, at 2.4 times smaller median.
-- At depth edges a patch mixes both sides. `accurate` sharpens them; `balanced` does not, and loses to SGBM there.
-- Smoke has a texture of its own, at another depth: under dense smoke we follow it, and are too sure of it.
-- A rectification error of half a pixel is a bias that no scatter shows: there only 85 % lie within 1.96 sigma.
-- Between pictures that have nothing in common a tenth of the pixels still gets a disparity, and some of them, along the
-  left border, a high probability.
+- At depth edges a patch mixes both sides. `accurate` sharpens them and is on a par with SGBM there; `balanced` does
+  not, and is worse.
+- Smoke has a texture of its own, at another depth: in dense smoke the result follows the smoke, with too high a
+  confidence.
+- A rectification error of half a pixel is a bias that the scatter of the data does not reveal: there only 85 % of the
+  errors lie within 1.96 sigma.
+- Between unrelated images a tenth of the pixels still gets a disparity, some of them, along the left border, with a
+  high probability.
 - The error model is too cautious on set 31 (97 % within 1.96 sigma), and 68 % of the errors lie within about 0.7 sigma,
-  not 1: they have a sharper peak and longer tails than a Gaussian.
-- Video mode is for slow motion; beyond that it starts afresh and saves no time.
-- Two threads are worth 1.1 to 1.8 times one, differently from run to run: the match is over before the second core has
-  warmed up, and from one megapixel on both wait for the same memory.
+  not 1: their distribution has a sharper peak and longer tails than a Gaussian.
+- Video mode is for slow motion; with fast motion each frame starts afresh and no time is saved.
+- Two threads are 1.1 to 1.8 times as fast as one, varying from run to run: the match is over before the second core has
+  reached its full speed, and from one megapixel on both wait for the same memory.
 - From a file to depth, decoding takes most of the time, and recording takes more than matching: a preview and a depth
-  video together cost three times what `balanced` does.
-- A decoder conceals damage: the damaged frame is left out, but those that build on it until the next key frame are
-  matched as they are, and only marked as suspect.
-- After a recording is resumed, `balanced` starts from one frame instead of all before: the first frames differ from an
-  uninterrupted run by what frames differ from each other anyway. `fast` and `paper` give the same bits.
-- `dis` fills every pixel and is wrong where there is nothing to see; it is the paper's baseline, not for use.
-- Wet highlights move with the viewpoint. Where one covers a patch, the match follows the highlight.
-- Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the
-  first table has the price.
-- Below AVX-512 the same code runs on narrower registers; CONTRIBUTING.md has the figures.
+  video together cost three times as much as `balanced`.
+- A video decoder conceals damage: a damaged frame is left out, but the frames that depend on it until the next key
+  frame are matched as they are, and only marked as suspect.
+- After a recording is resumed, `balanced` starts from one frame instead of all earlier ones: the first frames differ
+  from an uninterrupted run by about as much as consecutive frames differ. `fast` and `paper` give the same bits.
+- `dis` fills every pixel and is wrong where there is no texture; it is the paper's baseline, not meant for use.
+- Highlights on wet tissue move with the viewpoint. Where one covers a patch, the match follows the highlight.
+- Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the first
+  table shows the cost.
+- Without AVX-512 the same code runs on narrower registers; CONTRIBUTING.md has the times.
 """

@@ -17,8 +17,8 @@ from bdis.cli import app, terminal
 from bdis.evaluation.baselines import METHODS, Method
 from bdis.evaluation.datasets import Dataset, Entry, Frame, open_dataset
 from bdis.evaluation.report.comparison import frame_tables
-from bdis.evaluation.run_log import Journal
-from bdis.evaluation.runner import Outcome, Plan, Source, run, with_variance
+from bdis.evaluation.run_log import RunLog
+from bdis.evaluation.runner import BenchmarkPlan, DatasetChoice, Outcome, run, with_variance
 from bdis.evaluation.samples import Sample
 from bdis.evaluation.summary import summarise
 from bdis.synthetic.renderer import render
@@ -84,7 +84,7 @@ def test_json_and_csv_agree(finished):
     assert np.mean(means) == pytest.approx(first["score"]["mean_mm"], rel=1e-5)  # averaged over frames
 
 
-def test_figures_are_those_of_the_matcher(finished):
+def test_metrics_are_those_of_the_matcher(finished):
     """The whole way from the command line to the JSON, against a few lines of NumPy."""
     out, _ = finished
     pair = render("plane", 64, 96)
@@ -157,7 +157,7 @@ def test_goes_on_where_it_stopped(tmp_path, how):
     assert not (tmp_path / "out" / "report.html").exists()
     if how == signal.SIGINT:
         assert running.returncode == 130
-        assert "the same command goes on from there" in said
+        assert "the same command continues from here" in said
     again = bdis_command(*arguments)
     assert again.returncode == 0, again.stderr
     after = lines_of(journal)
@@ -169,11 +169,11 @@ def test_goes_on_where_it_stopped(tmp_path, how):
 
 def test_a_line_cut_short_is_done_again(tmp_path):
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = RunLog(path)
     journal.add("a", {"x": math.nan})
     journal.add("b", {"x": 2})
     path.write_text(path.read_text()[:-5])
-    again = Journal(path)
+    again = RunLog(path)
     assert math.isnan(again.get("a")["x"])
     assert again.get("b") is None
     again.keep_only("a")
@@ -202,7 +202,10 @@ def test_other_methods_or_other_data_start_anew(tmp_path):
 
     def go(identity, *names, rounds=0):
         reads.clear()
-        run(Plan([Source(identity, made_up(read))], [METHODS[name] for name in names], rounds=rounds), tmp_path)
+        run(
+            BenchmarkPlan([DatasetChoice(identity, made_up(read))], [METHODS[name] for name in names], rounds=rounds),
+            tmp_path,
+        )
         return list(reads)
 
     assert go("here", "sgbm") == [0, 1, 2]
@@ -216,7 +219,7 @@ def test_each_run_has_its_own_sample(tmp_path):
     """A report after a run with other methods in the same folder shows its own pictures."""
     shown = []
     for names in (["sgbm"], ["bdis-fast"], ["sgbm"]):
-        plan = Plan([Source("here", made_up(small_frame))], [METHODS[name] for name in names], rounds=0)
+        plan = BenchmarkPlan([DatasetChoice("here", made_up(small_frame))], [METHODS[name] for name in names], rounds=0)
         (path,) = run(plan, tmp_path).samples.values()
         shown.append(list(Sample(path).maps))
     assert shown == [["sgbm"], ["bdis-fast"], ["sgbm"]]
@@ -226,7 +229,8 @@ def test_in_parallel_or_not_the_same(tmp_path):
     data = open_dataset(f"render:instruments,frames=5,{SMALL}")
     methods = [METHODS["bdis-fast"], METHODS["sgbm"]]
     one, many = (
-        run(Plan([Source("x", data)], methods, rounds=0, jobs=jobs), tmp_path / str(jobs)).frames for jobs in (1, 3)
+        run(BenchmarkPlan([DatasetChoice("x", data)], methods, rounds=0, jobs=jobs), tmp_path / str(jobs)).frames
+        for jobs in (1, 3)
     )
     assert json.dumps(one) == json.dumps(many)
 
@@ -239,9 +243,11 @@ class Broken:
         raise ValueError("no support points")
 
 
-def test_a_method_that_fails_is_a_figure(tmp_path):
+def test_a_method_that_fails_is_recorded(tmp_path):
     broken = Method("broken", "", None, lambda most: Broken())
-    outcome = run(Plan([Source("x", made_up(small_frame))], [broken, METHODS["sgbm"]], rounds=1), tmp_path)
+    outcome = run(
+        BenchmarkPlan([DatasetChoice("x", made_up(small_frame))], [broken, METHODS["sgbm"]], rounds=1), tmp_path
+    )
     assert outcome.frames[0]["methods"]["broken"] == {"failed": "ValueError: no support points"}
     row, other = summarise(outcome)
     assert (row.failed, row.scored, row.times) == (3, 0, None)
@@ -254,10 +260,10 @@ def test_frames_without_enough_reference_are_not_scored(tmp_path):
         sparse[0, :number] = 60
         return small_frame(number, reference_depth_mm=None if number == 2 else sparse, min_reference=0.1)
 
-    outcome = run(Plan([Source("x", made_up(read))], [METHODS["sgbm"]], rounds=0), tmp_path)
+    outcome = run(BenchmarkPlan([DatasetChoice("x", made_up(read))], [METHODS["sgbm"]], rounds=0), tmp_path)
     assert [record["skipped"] for record in outcome.frames] == [
-        "the reference covers 0% of the pixels; 10% are asked for",
-        "the reference covers 0% of the pixels; 10% are asked for",
+        "the reference covers 0% of the pixels; 10% are required",
+        "the reference covers 0% of the pixels; 10% are required",
         "no reference",
     ]
     (row,) = summarise(outcome)
@@ -289,7 +295,7 @@ def test_variance_is_asked_for_where_there_is_one():
         (["render:plane", "--option", "decoding=exact"], 2, ["--option decoding: none of these data sets has it"]),
         (["render:plane", "--option", "decoding"], 2, ["expected NAME=VALUE"]),
         (["hamlyn:video", "--option", "baseline_mm=far"], 1, ["baseline_mm must be a number, but it is 'far'"]),
-        (["render:plane", "render:plane"], 2, ["rendered plane would be there twice"]),
+        (["render:plane", "render:plane"], 2, ["rendered plane is given twice"]),
         (["render:plane", "--rounds", "-1"], 2, ["--rounds must not be negative"]),
         (["render:plane", "--frames", "0"], 1, ["expected 1 or more"]),
         (["--paper", "."], 1, ["is not the authors' set: there is no"]),

@@ -388,13 +388,13 @@ def test_plain_folder(tmp_path, scene, reference):
         assert frame.max_disparity_px >= scene.full_disparity.max()
 
 
-def test_scale_of_a_plain_folder(tmp_path, scene):
+def test_scale_of_a_folder_of_pairs(tmp_path, scene):
     for side in ("left", "right"):
         write(tmp_path / side / "1.png", getattr(scene, side))
     write(tmp_path / "disparity" / "1.png", np.rint(scene.full_disparity * 128).astype(np.uint16))
     np.testing.assert_allclose(only(open_dataset(tmp_path, scale=128)).disparity, scene.full_disparity, atol=1 / 128)
     (tmp_path / "right" / "1.png").unlink()
-    with pytest.raises(ValueError, match=r"right.1.png is missing; a plain folder has files of the same names"):
+    with pytest.raises(ValueError, match=r"right.1.png is missing; left/ and right/ must have files of the same names"):
         only(open_dataset(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""Figures checked by hand on a few pixels."""
+"""Metrics checked by hand on a few pixels."""
 
 import math
 
@@ -19,7 +19,7 @@ from bdis.evaluation.metrics import (
     reliability,
     reliability_error,
     score,
-    time_figures,
+    time_summary,
 )
 
 NAN = np.nan
@@ -174,5 +174,5 @@ def test_reliability_by_hand():
     assert math.isnan(reliability_error(reliability(comparison([]))))
 
 
-def test_time_figures():
-    assert time_figures([4, 1, 3]) == {"min_ms": 1, "median_ms": 3, "p99_ms": pytest.approx(3.98)}
+def test_time_summary():
+    assert time_summary([4, 1, 3]) == {"min_ms": 1, "median_ms": 3, "p99_ms": pytest.approx(3.98)}

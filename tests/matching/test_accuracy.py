@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import bdis
-from benchmarks.data import AUTHORS_SET, authors_frames, mean_score, rendered_frames, score
+from bdis.evaluation.metrics import mean_score, score_result
+from benchmarks.data import AUTHORS_SET, authors_frames, rendered_frames
 
 OWN_SETTINGS = dict(patch_size=8, overlap=0.40, window_step=1.0, min_valid=0.25, min_probability=0.05)  # noqa: C408
 
@@ -28,7 +29,7 @@ def virtual_colon():
 
 def measure(frames, preset, **changes):
     matcher = bdis.StereoMatcher(preset, **changes)
-    return mean_score([score(matcher.match(f.left, f.right).disparity, f) for f in frames])
+    return mean_score([score_result(matcher.match(f.left, f.right), f) for f in frames])
 
 
 def assert_no_worse(found, mean, median, valid, slack):

@@ -1,4 +1,4 @@
-"""``bdis bench``: methods side by side on data sets."""
+"""``bdis bench``: compare methods on data sets."""
 
 import shlex
 import shutil
@@ -15,12 +15,12 @@ from .terminal import UsageError
 
 NARROW = ("mean mm", "median mm", "valid k-px", "bad 1 %", "1.96 sigma %", "median ms")
 SHOWN = (*NARROW, "coverage %", "equal cov.", "EPE px")
-WIDE = 120  # characters a terminal needs for all that is SHOWN
+WIDE = 120  # characters a terminal needs for all columns of SHOWN
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for."""
+    """The arguments of the command line."""
 
     datasets: list[str]
     methods: list[str]
@@ -35,7 +35,7 @@ class Request:
 
 
 def run_list() -> None:
-    """The methods there are, and what those that cannot run here need."""
+    """Show the methods, how they are set up, and what is missing for those that cannot run here."""
     from ..evaluation.baselines import METHODS
 
     rows = [
@@ -43,14 +43,23 @@ def run_list() -> None:
         for name, method in METHODS.items()
     ]
     terminal.table(rows, ("method", "what it is", ""))
-    terminal.give({name: {"summary": method.summary, "needs": method.needs} for name, method in METHODS.items()})
+    terminal.give(
+        {
+            name: {
+                "summary": method.summary,
+                "needs": method.needs,
+                "settings": ", ".join(filter(None, (method.settings, method.details))),
+            }
+            for name, method in METHODS.items()
+        }
+    )
 
 
 def run_bench(request: Request) -> None:
-    """Run, write tables and report, and print what matters."""
+    """Run the benchmark, write tables and report, and print the main columns."""
     from ..evaluation.report.comparison import frame_tables
     from ..evaluation.report.html import write_report
-    from ..evaluation.runner import Plan, run
+    from ..evaluation.runner import BenchmarkPlan, run
     from ..evaluation.summary import summarise, write_tables
 
     if bool(request.datasets) == (request.paper is not None):
@@ -59,12 +68,13 @@ def run_bench(request: Request) -> None:
         raise UsageError("--rounds must not be negative, and --jobs at least 1")
     jobs = request.jobs or usable_cores()
     command = shlex.join(["bdis", *sys.argv[1:]])
-    terminal.mode.interrupted = f"interrupted; the same command goes on from there (what is done is in {request.out})"
+    terminal.mode.interrupted = f"interrupted; the same command continues from here (finished work is in {request.out})"
     if request.paper is not None:
         outcome, rows, tables, notes = _paper(request, request.paper, jobs)
         title = "The BDIS paper's tables, rerun"
     else:
-        plan = Plan(_sources(request), chosen_methods(request.methods), request.occluded, request.rounds, jobs)
+        choices, methods = _dataset_choices(request), chosen_methods(request.methods)
+        plan = BenchmarkPlan(choices, methods, request.occluded, request.rounds, jobs)
         with terminal.progress_bar() as progress:
             outcome = run(plan, request.out, progress)
         rows, tables, notes = summarise(outcome), frame_tables(outcome), []
@@ -81,7 +91,7 @@ def run_bench(request: Request) -> None:
 
 
 def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], list[Any], list[str]]:
-    """The paper's comparison and its ablation; outcome, rows, tables and notes."""
+    """Run the paper's comparison and its ablation; returns outcome, rows, tables and notes."""
     from ..evaluation.paper.tables import paper_plans, paper_tables
     from ..evaluation.runner import run
     from ..evaluation.summary import summarise
@@ -96,7 +106,7 @@ def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], lis
 
 
 def chosen_methods(names: Sequence[str]) -> list[Any]:
-    """The methods asked for; by default all that can run here."""
+    """The requested methods; by default all that can run here."""
     from ..evaluation.baselines import METHODS, method
 
     wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
@@ -108,38 +118,45 @@ def chosen_methods(names: Sequence[str]) -> list[Any]:
         raise UsageError(f"{error} (bdis bench --list)") from error
     for each in found:
         if each.needs is not None:
-            raise UsageError(f"method {each.name} cannot run here yet; it needs: {each.needs}")
+            raise UsageError(f"method {each.name} cannot run here; it needs: {each.needs}")
     return found
 
 
-def _sources(request: Request) -> list[Any]:
-    from ..evaluation.datasets import KINDS, known_options, open_dataset
-    from ..evaluation.runner import Source
+def _dataset_choices(request: Request) -> list[Any]:
+    from ..evaluation.datasets import RENDER, known_options, open_dataset
+    from ..evaluation.runner import DatasetChoice
 
     try:
         options = split_assignments(request.options, "--option")
     except ValueError as error:
         raise UsageError(str(error)) from error
-    sources, used = [], set()
+    choices, used = [], set()
     for where in request.datasets:
-        head, colon, tail = where.partition(":")
-        kind, place = (head, tail) if colon and head in KINDS else (request.kind, where)
-        if place.startswith("render:"):
-            sources.append(Source(place, open_dataset(place).thinned(request.frames)))
+        kind, place = _kind_and_place(where, request.kind)
+        if place.startswith(RENDER):
+            choices.append(DatasetChoice(place, open_dataset(place).thinned(request.frames)))
             continue
         here = dict(options)
-        if len(request.datasets) > 1:  # an option is for the data sets that know it
+        if len(request.datasets) > 1:  # an option applies to the data sets that have it
             found = kind or open_dataset(place).kind
             here = {name: value for name, value in options.items() if name in known_options(found)}
         used |= set(here)
         data = open_dataset(place, kind, **here).thinned(request.frames)
-        sources.append(Source(f"{Path(place).resolve()} {data.kind} {sorted(here.items())}", data))
+        choices.append(DatasetChoice(f"{Path(place).resolve()} {data.kind} {sorted(here.items())}", data))
     if unused := sorted(set(options) - used):
         raise UsageError(f"--option {', '.join(unused)}: none of these data sets has it")
-    groups = [group for source in sources for group in source.data.groups]
+    groups = [group for choice in choices for group in choice.data.groups]
     if twice := sorted({group for group in groups if groups.count(group) > 1}):
-        raise UsageError(f"{', '.join(twice)} would be there twice; run them into folders of their own")
-    return sources
+        raise UsageError(f"{', '.join(twice)} is given twice; run each into a folder of its own")
+    return choices
+
+
+def _kind_and_place(where: str, default_kind: str | None) -> tuple[str | None, str]:
+    """Split KIND:PATH; without a known kind in front, the whole text is the path."""
+    from ..evaluation.datasets import KINDS
+
+    head, colon, tail = where.partition(":")
+    return (head, tail) if colon and head in KINDS else (default_kind, where)
 
 
 def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:

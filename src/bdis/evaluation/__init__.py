@@ -1,1 +1,1 @@
-"""Methods side by side: data sets, other matchers, metrics, reports."""
+"""Comparing methods: data sets, other matchers, metrics, a runner and reports."""

@@ -1,7 +1,7 @@
-"""How good a result is: error, coverage, and whether its confidence can be trusted.  NumPy only.
+"""How good a result is: error, coverage, and how well its confidence is calibrated.  NumPy only.
 
-A result is compared with a frame's reference once (:func:`compare`); all figures are taken from that.  Figures of a
-data set are averages of per-frame figures, as in the paper.
+A result is compared with a frame's reference once (:func:`compare`); all metrics are computed from that.  Metrics of a
+data set are averages of per-frame metrics, as in the paper.
 """
 
 from __future__ import annotations
@@ -21,20 +21,25 @@ Floats = NDArray[np.float64]
 BAD_PX = {"bad_05px": 0.5, "bad_1px": 1.0, "bad_2px": 2.0, "bad_3px": 3.0}
 CURVE = np.linspace(0.02, 1.0, 50)  # coverages at which an error-coverage curve is sampled
 RELIABILITY_BINS = 10
-WITHIN_PX = 1.0  # a probability is that of being nearer to the truth than this
+WITHIN_PX = 1.0  # a probability is that of an error below this
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The predicted pixels of a result that have a reference, in one row each.
+    """The predicted pixels of a result that have a reference, one entry per pixel.
 
     Attributes
     ----------
-    error_mm : float64 (n,), depth minus its reference; NaN without a rig
-    error_px : float64 (n,), disparity minus its reference
-    probability : float64 (n,)
-    sigma_mm, sigma_px : float64 (n,), standard deviations the method claims, or None
-    references : pixels that have a reference
+    error_mm : ndarray of float64, shape (n,)
+        Depth minus its reference; NaN without a rig.
+    error_px : ndarray of float64, shape (n,)
+        Disparity minus its reference.
+    probability : ndarray of float64, shape (n,)
+        Reported probability of an error below 1 px.
+    sigma_mm, sigma_px : ndarray of float64, shape (n,), or None
+        Standard deviations that the method claims.
+    references : int
+        Number of pixels that have a reference, predicted or not.
     """
 
     error_mm: Floats
@@ -46,17 +51,17 @@ class Comparison:
 
     @property
     def error(self) -> Floats:
-        """Absolute error, (n,): mm if there is a rig, else px."""
+        """Absolute error, shape (n,): mm if there is a rig, else px."""
         return np.abs(self.error_px if self.in_px else self.error_mm)
 
     @property
     def in_px(self) -> bool:
-        """Without a rig there is no depth."""
+        """Whether errors are in px, as there is no rig to compute depth."""
         return bool(np.isnan(self.error_mm).all())
 
     @property
     def confidence(self) -> Floats | None:
-        """(n,), higher is surer: from the variance, else the probability; None if the method has neither."""
+        """Shape (n,), higher is more certain: from the variance, else the probability; None if there is neither."""
         sigma = self.sigma_px if self.in_px else self.sigma_mm
         if sigma is not None:
             return np.where(np.isnan(sigma), -np.inf, -sigma)
@@ -64,7 +69,7 @@ class Comparison:
 
     @property
     def has_probability(self) -> bool:
-        """A method without one reports the same everywhere."""
+        """Whether the probability differs between pixels; methods without one report a constant."""
         return bool(len(self.probability)) and bool(self.probability.min() < self.probability.max())
 
 
@@ -72,6 +77,17 @@ def compare(result: StereoResult, frame: Frame) -> Comparison:
     """Compare a result with the reference of its frame.
 
     An estimate beyond ``frame.max_depth_mm`` or behind the cameras counts as not predicted.
+
+    Parameters
+    ----------
+    result : StereoResult
+        The result of a matcher.
+    frame : Frame
+        The frame it was computed from, with a reference.
+
+    Returns
+    -------
+    Comparison
 
     Raises
     ------
@@ -120,19 +136,28 @@ def compare(result: StereoResult, frame: Frame) -> Comparison:
 
 @dataclass(frozen=True)
 class Score:
-    """Figures of a frame, or their average over frames; NaN where there is nothing to say.
+    """Metrics of a frame, or their average over frames; NaN where a metric is not defined.
 
     Attributes
     ----------
-    mean_mm, median_mm, rmse_mm, std_mm : of the absolute depth error; std_mm is the standard deviation of it
-    epe_px : mean absolute disparity error
-    bad_05px, bad_1px, bad_2px, bad_3px : share of the predicted pixels that are further off
-    valid : predicted pixels that have a reference
-    coverage : their share of the pixels that have a reference
-    within_1sigma, within_196sigma : share of the errors inside; 0.683 and 0.950 if the variance is right
-    nll : mean negative log likelihood of the disparity error under the claimed variance, nats
-    ause : area under the sparsification error, mm (px without a rig)
-    reliability_error : mean distance of the probability from the share that is within 1 px
+    mean_mm, median_mm, rmse_mm, std_mm : float
+        Mean, median, root mean square and standard deviation of the absolute depth error.
+    epe_px : float
+        Mean absolute disparity error (end-point error).
+    bad_05px, bad_1px, bad_2px, bad_3px : float
+        Share of the predicted pixels with a larger disparity error.
+    valid : float
+        Number of predicted pixels that have a reference.
+    coverage : float
+        Their share of the pixels that have a reference.
+    within_1sigma, within_196sigma : float
+        Share of the errors within 1 and 1.96 claimed standard deviations; 0.683 and 0.950 are ideal.
+    nll : float
+        Mean negative log likelihood of the disparity error under the claimed variance, nats.
+    ause : float
+        Area under the sparsification error, mm (px without a rig).
+    reliability_error : float
+        Mean distance of the probability from the share of pixels within 1 px.
     """
 
     mean_mm: float = math.nan
@@ -154,7 +179,16 @@ class Score:
 
 
 def score(found: Comparison) -> Score:
-    """The figures of one frame.
+    """The metrics of one frame.
+
+    Parameters
+    ----------
+    found : Comparison
+        What :func:`compare` returned.
+
+    Returns
+    -------
+    Score
 
     Examples
     --------
@@ -168,7 +202,7 @@ def score(found: Comparison) -> Score:
     if not count:
         return Score()
     error, error_px = np.abs(found.error_mm), np.abs(found.error_px)
-    figures: dict[str, Any] = {name: float((error_px > limit).mean()) for name, limit in BAD_PX.items()}
+    bad: dict[str, Any] = {name: float((error_px > limit).mean()) for name, limit in BAD_PX.items()}
     confidence = found.confidence
     return Score(
         mean_mm=float(error.mean()),
@@ -178,15 +212,49 @@ def score(found: Comparison) -> Score:
         epe_px=float(error_px.mean()),
         valid=count,
         coverage=count / found.references,
-        **figures,
+        **bad,
         **uncertainty(found),
         ause=math.nan if confidence is None else ause(found.error, confidence),
         reliability_error=reliability_error(reliability(found)) if found.has_probability else math.nan,
     )
 
 
+def score_result(result: StereoResult, frame: Frame) -> Score:
+    """The metrics of a result: :func:`compare` and :func:`score` in one call.
+
+    Parameters
+    ----------
+    result : StereoResult
+        The result of a matcher.
+    frame : Frame
+        The frame it was computed from, with a reference.
+
+    Returns
+    -------
+    Score
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.full((1, 2), 9, np.uint8)
+    >>> frame = Frame("made up", "1", image, image, reference_disparity=np.float32([[20, 20]]))
+    >>> score_result(StereoResult(np.float32([[20.5, np.nan]]), np.float32([[1, 0]])), frame).epe_px
+    0.5
+    """
+    return score(compare(result, frame))
+
+
 def mean_score(scores: Sequence[Score]) -> Score:
-    """Average of per-frame figures, as the paper averages; frames without a prediction count only as coverage.
+    """Average of per-frame metrics, as in the paper; frames without a prediction only lower the coverage.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        One per frame.
+
+    Returns
+    -------
+    Score
 
     Examples
     --------
@@ -206,11 +274,17 @@ def mean_score(scores: Sequence[Score]) -> Score:
 
 
 def uncertainty(found: Comparison) -> dict[str, float]:
-    """Is the claimed variance right: the share of depth errors inside, as in the paper, and the likelihood in px.
+    """Calibration of the claimed variance: shares of depth errors within it, as in the paper, and likelihood in px.
+
+    Parameters
+    ----------
+    found : Comparison
+        What :func:`compare` returned.
 
     Returns
     -------
-    within_1sigma, within_196sigma and nll of :class:`Score`; nothing if the method claims no variance
+    dict of str to float
+        ``within_1sigma``, ``within_196sigma`` and ``nll`` of :class:`Score`; empty if the method claims no variance.
 
     Examples
     --------
@@ -229,28 +303,32 @@ def uncertainty(found: Comparison) -> dict[str, float]:
         return {}
     distance = np.abs(error[known]) / sigma[known]
     sigma_px = found.sigma_px[known]
-    surprise = 0.5 * np.log(2 * np.pi * sigma_px**2) + 0.5 * (found.error_px[known] / sigma_px) ** 2
+    log_loss = 0.5 * np.log(2 * np.pi * sigma_px**2) + 0.5 * (found.error_px[known] / sigma_px) ** 2
     return {
         "within_1sigma": float((distance < 1).mean()),
         "within_196sigma": float((distance < 1.96).mean()),
-        "nll": float(surprise.mean()),
+        "nll": float(log_loss.mean()),
     }
 
 
 def ause(error: Floats, confidence: Floats) -> float:
-    """Area under the sparsification error: how far the confidence is from sorting the pixels by their error.
+    """Area under the sparsification error: how far the confidence is from ordering the pixels by their error.
 
-    The least sure pixels are removed step by step, 1 % each; the mean error of the rest, less what it would be had
-    the worst ones been removed, is averaged over the steps.  0 is perfect.
+    The least certain pixels are removed in steps of 1 %.  At each step the mean error of the remaining pixels is
+    compared with the mean error that would remain if the pixels with the largest errors had been removed instead; the
+    difference is averaged over the steps.  0 is perfect.
 
     Parameters
     ----------
-    error : (n,), absolute
-    confidence : (n,), higher is surer
+    error : ndarray of float64, shape (n,)
+        Absolute errors.
+    confidence : ndarray of float64, shape (n,)
+        Higher is more certain.
 
     Returns
     -------
-    float, unit of the error
+    float
+        In the unit of the error.
 
     Examples
     --------
@@ -260,24 +338,29 @@ def ause(error: Floats, confidence: Floats) -> float:
     (0.0, True)
     """
     kept = np.maximum(np.rint(np.linspace(1, 0.01, 100) * len(error)).astype(int), 1)
-    by_confidence = _mean_of_surest(error, confidence)
-    by_error = _mean_of_surest(error, -error)
+    by_confidence = _mean_of_most_certain(error, confidence)
+    by_error = _mean_of_most_certain(error, -error)
     return float((by_confidence - by_error)[kept - 1].mean())
 
 
-def _mean_of_surest(error: Floats, confidence: Floats) -> Floats:
-    """Mean error of the surest 1, 2, ... n pixels."""
+def _mean_of_most_certain(error: Floats, confidence: Floats) -> Floats:
+    """Mean error of the 1, 2, ... n most certain pixels."""
     order = np.argsort(-confidence, kind="stable")
     return np.asarray(np.cumsum(error[order]) / np.arange(1, len(error) + 1))
 
 
 def error_coverage(found: Comparison) -> Floats:
-    """Mean error of the surest pixels over the coverage they have, at the coverages ``CURVE``.
+    """Mean error of the most certain pixels as a function of coverage, at the coverages ``CURVE``.
+
+    Parameters
+    ----------
+    found : Comparison
+        What :func:`compare` returned.
 
     Returns
     -------
-    float64 (50,), mm (px without a rig); NaN beyond the coverage of the result, and everywhere if the method has no
-    confidence
+    ndarray of float64, shape (50,)
+        mm (px without a rig); NaN beyond the coverage of the result, and everywhere if the method has no confidence.
 
     Examples
     --------
@@ -292,25 +375,45 @@ def error_coverage(found: Comparison) -> Floats:
     if confidence is None:
         return np.full(len(CURVE), np.nan)
     counts = np.maximum(np.rint(CURVE * found.references).astype(int), 1)
-    means = _mean_of_surest(found.error, confidence)
+    means = _mean_of_most_certain(found.error, confidence)
     return np.where(counts <= len(means), means[np.minimum(counts, len(means)) - 1], np.nan)
 
 
 @dataclass(frozen=True)
 class EqualCoverage:
-    """Error of a method cut to the coverage of the smallest."""
+    """Error of a method reduced to the smallest coverage of all methods.
 
-    mean: float  # mm, px without a rig
+    Attributes
+    ----------
+    mean, median : float
+        Absolute error, mm (px without a rig).
+    coverage : float
+        Share of the pixels with a reference that is left.
+    is_cut : bool
+        Whether pixels were removed; False for the method with the smallest coverage and for methods without a
+        confidence to select by.
+    """
+
+    mean: float
     median: float
     coverage: float
-    is_cut: bool  # False: it has the smallest coverage, or no confidence to be cut by, and is as it was
+    is_cut: bool
 
 
 def at_equal_coverage(found: Mapping[str, Comparison]) -> dict[str, EqualCoverage]:
-    """Error of several methods on one frame, each cut to the coverage of the smallest by its own confidence.
+    """Error of several methods on one frame, each reduced by its own confidence to the smallest coverage of all.
 
-    A method without a confidence is left as it is: random pixels removed would not change its mean.  Methods that
-    predict nothing are left out and set no coverage.
+    A method without a confidence is left unchanged: removing random pixels would not change its mean.  Methods that
+    predict nothing are left out and do not count as the smallest coverage.
+
+    Parameters
+    ----------
+    found : mapping of str to Comparison
+        Comparisons on the same frame, by method.
+
+    Returns
+    -------
+    dict of str to EqualCoverage
 
     Examples
     --------
@@ -336,12 +439,18 @@ def at_equal_coverage(found: Mapping[str, Comparison]) -> dict[str, EqualCoverag
 
 
 def reliability(found: Comparison) -> dict[str, list[float]]:
-    """Of pixels reported with probability p, how many are within 1 px of the truth, in ten classes of p.
+    """Share of pixels within 1 px of the truth, in ten classes of the reported probability.
+
+    Parameters
+    ----------
+    found : Comparison
+        What :func:`compare` returned.
 
     Returns
     -------
-    dict of "count", "probability" (mean in the class) and "within" (share within 1 px), ten numbers each; a class
-    without pixels has 0, NaN and NaN
+    dict of str to list of float
+        "count", "probability" (mean in the class) and "within" (share within 1 px), ten numbers each; a class
+        without pixels has 0, NaN and NaN.
 
     Examples
     --------
@@ -363,6 +472,16 @@ def reliability(found: Comparison) -> dict[str, list[float]]:
 def reliability_error(table: Mapping[str, Sequence[float]]) -> float:
     """Mean distance between the probability and the share within 1 px, over pixels (expected calibration error).
 
+    Parameters
+    ----------
+    table : mapping of str to sequence of float
+        What :func:`reliability` returned.
+
+    Returns
+    -------
+    float
+        NaN if there are no pixels.
+
     Examples
     --------
     >>> round(reliability_error({"count": [1, 3], "probability": [0.25, 0.9], "within": [0.25, 0.7]}), 3)
@@ -375,12 +494,22 @@ def reliability_error(table: Mapping[str, Sequence[float]]) -> float:
     return float((count * np.abs(probability - within))[some].sum() / count.sum())
 
 
-def time_figures(times_ms: Sequence[float]) -> dict[str, float]:
+def time_summary(times_ms: Sequence[float]) -> dict[str, float]:
     """Minimum, median and 99th percentile of repeated measurements.
+
+    Parameters
+    ----------
+    times_ms : sequence of float
+        Milliseconds.
+
+    Returns
+    -------
+    dict of str to float
+        "min_ms", "median_ms" and "p99_ms".
 
     Examples
     --------
-    >>> time_figures([3.0, 1.0, 2.0])["median_ms"]
+    >>> time_summary([3.0, 1.0, 2.0])["median_ms"]
     2.0
     """
     low, middle, high = np.min(times_ms), np.median(times_ms), np.percentile(times_ms, 99)

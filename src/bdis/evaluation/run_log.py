@@ -1,4 +1,4 @@
-"""What is already done: a line of JSON per piece of work, so that an interrupted benchmark goes on where it stopped."""
+"""Log of finished work, one line of JSON per item, so that an interrupted benchmark continues where it stopped."""
 
 import hashlib
 import json
@@ -10,7 +10,12 @@ from ..common.atomic import write_whole
 
 
 def source_hash() -> str:
-    """A fingerprint of the package's code: results of other code are not taken over.
+    """Hash of the package's source code: results of different code are not reused.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
 
     Examples
     --------
@@ -24,19 +29,20 @@ def source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-class Journal:
-    """Records by key, each on the disk before the next piece of work begins.
+class RunLog:
+    """Records by key; each is on the disk before :meth:`add` returns.
 
     Parameters
     ----------
-    path : the file
+    path : Path
+        The file; it need not exist yet.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Journal(Path(folder, "journal.jsonl")).add("frame 1", {"mean_mm": 0.1})
-    ...     Journal(Path(folder, "journal.jsonl")).get("frame 1")
+    ...     RunLog(Path(folder, "journal.jsonl")).add("frame 1", {"mean_mm": 0.1})
+    ...     RunLog(Path(folder, "journal.jsonl")).get("frame 1")
     {'mean_mm': 0.1}
     """
 
@@ -52,20 +58,20 @@ class Journal:
                 record = json.loads(line)
                 self._records[record["key"]] = record["value"]
             except (ValueError, KeyError, TypeError):
-                continue  # cut short by a kill; that piece is done again
+                continue  # incomplete, as the process was killed while writing: this item is computed again
 
     def get(self, key: str) -> Any:
-        """The record, or None."""
+        """The record of this key, or None."""
         return self._records.get(key)
 
-    def keep_only(self, beginning: str) -> None:
-        """Forget records whose keys do not begin so, on the disk as well."""
-        self._records = {key: value for key, value in self._records.items() if key.startswith(beginning)}
+    def keep_only(self, prefix: str) -> None:
+        """Remove records whose keys do not start with ``prefix``, also from the file."""
+        self._records = {key: value for key, value in self._records.items() if key.startswith(prefix)}
         lines = [_line(key, value) for key, value in self._records.items()]
         write_whole(self._path, "".join(lines).encode())
 
     def add(self, key: str, value: Any) -> None:
-        """Keep a record."""
+        """Store a record."""
         self._records[key] = value
         with open(self._path, "a") as file:
             file.write(_line(key, value))
@@ -74,7 +80,18 @@ class Journal:
 
 
 def key_of(code: str, *parts: Any) -> str:
-    """A key of everything a record depends on; it begins with the code's fingerprint.
+    """Key made of everything that a record depends on.
+
+    Parameters
+    ----------
+    code : str
+        What :func:`source_hash` returned; the key starts with it.
+    *parts : object
+        Anything that :func:`json.dumps` or :class:`str` can write.
+
+    Returns
+    -------
+    str
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Runs methods over data sets: accuracy with frames in parallel, then time, alternately and alone."""
+"""Runs methods over data sets: accuracy with several frames in parallel, then times, one match at a time."""
 
 from __future__ import annotations
 
@@ -18,43 +18,60 @@ from ..common.atomic import write_whole
 from ..common.optional import require
 from ..matching.matcher import StereoMatcher
 from ..matching.result import StereoResult
-from . import metrics as evaluation
+from . import metrics
 from .baselines import Matcher, Method
 from .datasets import Dataset, Entry, Frame
-from .run_log import Journal, key_of, source_hash
+from .run_log import RunLog, key_of, source_hash
 from .samples import pack_sample
 
-TIMED_FRAMES = 8  # of each group, evenly spread
+TIMED_FRAMES = 8  # of each group, evenly spaced
 
 
 @dataclass(frozen=True)
-class Source:
-    """A data set and how it was asked for, which tells its records from others'; ``without``: methods not run on it."""
+class DatasetChoice:
+    """A data set to run on.
+
+    Attributes
+    ----------
+    identity : str
+        Where it comes from and with which options; results are reused only for the same identity.
+    data : Dataset
+        Its frames.
+    timed : bool
+        Whether times are measured on it.
+    without : tuple of str
+        Names of methods that are not run on it.
+    """
 
     identity: str
     data: Dataset
     timed: bool = True
     without: tuple[str, ...] = ()
 
-    def names(self, plan: Plan) -> list[str]:
-        """The methods that run on it."""
+    def method_names(self, plan: BenchmarkPlan) -> list[str]:
+        """Names of the methods that run on it."""
         return [method.name for method in plan.methods if method.name not in self.without]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be done.
+class BenchmarkPlan:
+    """What to run.
 
     Attributes
     ----------
-    sources : data sets
-    methods : what is compared
-    occluded : score pixels the right camera does not see as well
-    rounds : how often each timed frame is matched by each method; 0 = no times
-    jobs : frames at a time while accuracy is measured; times are always taken alone
+    choices : sequence of DatasetChoice
+        The data sets.
+    methods : sequence of Method
+        The methods that are compared.
+    occluded : bool
+        Whether pixels that the right camera does not see are scored as well.
+    rounds : int
+        How often each timed frame is matched by each method; 0 for no times.
+    jobs : int
+        Frames processed at a time while accuracy is measured; times are always measured one match at a time.
     """
 
-    sources: Sequence[Source]
+    choices: Sequence[DatasetChoice]
     methods: Sequence[Method]
     occluded: bool = False
     rounds: int = 5
@@ -63,13 +80,19 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it, made of what JSON knows.
+    """The results of a run; ``frames`` and ``times`` hold only what JSON can express.
 
     Attributes
     ----------
-    frames : a record per frame: group, frame, size, "methods" with the figures of each, or "skipped" with the reason
-    times : milliseconds, by group and method
-    samples : files with the maps of one frame per group
+    methods : list of str
+        Names of the methods.
+    frames : list of dict
+        One record per frame: "group", "frame", "size", "methods" with the metrics of each method, and "skipped" with
+        the reason if the frame has no score.
+    times : dict of str to dict of str to list of float
+        Milliseconds, by group and method.
+    samples : dict of str to Path
+        By group, a file with the maps of one frame.
     """
 
     methods: list[str]
@@ -78,17 +101,20 @@ class Outcome:
     samples: dict[str, Path] = field(default_factory=dict)
 
 
-Progress = Callable[[str, int, int], None]  # what, done, of
+Progress = Callable[[str, int, int], None]  # name of the phase, steps done, steps in total
 
 
-def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: None) -> Outcome:
-    """Do what the plan says, taking over what an earlier run in ``folder`` has already done.
+def run(plan: BenchmarkPlan, folder: Path, progress: Progress = lambda phase, done, total: None) -> Outcome:
+    """Run the plan, reusing the results that an earlier, perhaps interrupted, run left in ``folder``.
 
     Parameters
     ----------
-    plan : what to do
-    folder : for the journal and the samples; made if need be
-    progress : called as work gets done
+    plan : BenchmarkPlan
+        What to run.
+    folder : Path
+        Folder for the run log and the samples; created if it does not exist.
+    progress : callable
+        Called with the name of the phase, the steps done and their total.
 
     Returns
     -------
@@ -97,7 +123,7 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
     Raises
     ------
     ValueError
-        A frame cannot be read, or nothing is left to compare.
+        A frame cannot be read.
     OSError
         The folder cannot be written to.
 
@@ -108,59 +134,97 @@ def run(plan: Plan, folder: Path, progress: Progress = lambda what, done, of: No
     >>> from bdis.evaluation.datasets import open_dataset
     >>> data = open_dataset("render:plane,frames=2,height=48,width=64")
     >>> with tempfile.TemporaryDirectory() as out:
-    ...     outcome = run(Plan([Source("plane", data)], [method("bdis-fast")], rounds=0), Path(out))
+    ...     plan = BenchmarkPlan([DatasetChoice("plane", data)], [method("bdis-fast")], rounds=0)
+    ...     outcome = run(plan, Path(out))
     >>> [record["frame"] for record in outcome.frames]
     ['000000', '000001']
     >>> outcome.frames[0]["methods"]["bdis-fast"]["score"]["coverage"] > 0.5
     True
     """
-    samples = folder / "samples"
-    samples.mkdir(parents=True, exist_ok=True)
-    journal = Journal(folder / "journal.jsonl")
-    code, names = source_hash(), [method.name for method in plan.methods]
-    work = [(source, entry) for source in plan.sources for entry in source.data]
-    keys = [key_of(code, s.names(plan), plan.occluded, s.identity, e.group, e.name) for s, e in work]
-    groups = {entry.group: source for source, entry in work}
-    time_keys = {group: key_of(code, names, s.identity, group, plan.rounds) for group, s in groups.items()}
-    journal.keep_only(code)
-    sampled = {group: _middle(group, [entry for _, entry in work]) for group in groups}  # places in the work
-    files = {group: samples / f"{_file_name(group)}-{keys[place][-8:]}.npz" for group, place in sampled.items()}
-    outcome = Outcome(names, samples=files)
-    matchers = _Matchers(plan.methods)
-
-    def measure(place: int) -> dict[str, Any]:
-        source, entry = work[place]
-        record: dict[str, Any] | None = journal.get(keys[place])
-        sample = files[entry.group] if sampled[entry.group] == place else None
-        if record is None or (sample is not None and not sample.is_file()):
-            record = _measure(entry, source, plan, matchers, sample)
-            with writing:
-                journal.add(keys[place], record)
-        return record
-
-    writing = threading.Lock()
-    with _single_threaded_opencv():
-        records: dict[int, dict[str, Any]] = {}
-        progress("accuracy", 0, len(work))
-        jobs = 1 if any(source.data.forward_only for source in plan.sources) else plan.jobs
-        for place, record in _in_parallel(measure, len(work), jobs):
-            records[place] = record
-            progress("accuracy", len(records), len(work))
-        outcome.frames.extend(records[place] for place in range(len(work)))
+    (folder / "samples").mkdir(parents=True, exist_ok=True)
+    work = _Work(plan, folder)
+    outcome = Outcome([method.name for method in plan.methods], samples=work.sample_files)
+    with single_threaded_opencv():
+        outcome.frames.extend(work.accuracy(progress))
         if plan.rounds:
-            for group, source in groups.items():
-                if not source.timed:
-                    continue
-                times = journal.get(time_keys[group])
-                if times is None:
-                    times = _time(source, group, plan, progress)
-                    journal.add(time_keys[group], times)
-                outcome.times[group] = times
+            outcome.times.update(work.times(progress))
     return outcome
 
 
+class _Work:
+    """The frames of a plan with the run log's keys and the sample files that belong to them."""
+
+    def __init__(self, plan: BenchmarkPlan, folder: Path):
+        self._plan = plan
+        self._items = [(choice, entry) for choice in plan.choices for entry in choice.data]
+        self._groups = {entry.group: choice for choice, entry in self._items}
+        code = source_hash()
+        self._log = RunLog(folder / "journal.jsonl")
+        self._log.keep_only(code)
+        self._log_lock = threading.Lock()
+        self._keys = [
+            key_of(code, choice.method_names(plan), plan.occluded, choice.identity, entry.group, entry.name)
+            for choice, entry in self._items
+        ]
+        names = [method.name for method in plan.methods]
+        self._time_keys = {
+            group: key_of(code, names, choice.identity, group, plan.rounds) for group, choice in self._groups.items()
+        }
+        self._sampled = {group: _middle(group, [entry for _, entry in self._items]) for group in self._groups}
+        self.sample_files = {
+            group: folder / "samples" / f"{_file_name(group)}-{self._keys[index][-8:]}.npz"
+            for group, index in self._sampled.items()
+        }
+        self._matchers = _Matchers(plan.methods)
+
+    def accuracy(self, progress: Progress) -> list[dict[str, Any]]:
+        """The records of all frames, in order."""
+        records: dict[int, dict[str, Any]] = {}
+        total = len(self._items)
+        progress("accuracy", 0, total)
+        jobs = 1 if any(choice.data.forward_only for choice in self._plan.choices) else self._plan.jobs
+        for index, record in _in_parallel(self._record, total, jobs):
+            records[index] = record
+            progress("accuracy", len(records), total)
+        return [records[index] for index in range(total)]
+
+    def _record(self, index: int) -> dict[str, Any]:
+        choice, entry = self._items[index]
+        record: dict[str, Any] | None = self._log.get(self._keys[index])
+        sample = self.sample_files[entry.group] if self._sampled[entry.group] == index else None
+        if record is None or (sample is not None and not sample.is_file()):
+            record = _measure(entry, choice, self._plan, self._matchers, sample)
+            with self._log_lock:
+                self._log.add(self._keys[index], record)
+        return record
+
+    def times(self, progress: Progress) -> dict[str, dict[str, list[float]]]:
+        """Milliseconds by group and method."""
+        found = {}
+        for group, choice in self._groups.items():
+            if not choice.timed:
+                continue
+            times = self._log.get(self._time_keys[group])
+            if times is None:
+                times = _time(choice, group, self._plan, progress)
+                self._log.add(self._time_keys[group], times)
+            found[group] = times
+        return found
+
+
 def with_variance(matcher: Matcher) -> Matcher:
-    """The same matcher, saying how sure it is, if it is one of ours; what it predicts does not change.
+    """The same matcher with ``variance=True`` if it is a :class:`bdis.StereoMatcher`; others are returned unchanged.
+
+    The predicted disparities do not change.
+
+    Parameters
+    ----------
+    matcher : Matcher
+        Any matcher.
+
+    Returns
+    -------
+    Matcher
 
     Examples
     --------
@@ -169,26 +233,39 @@ def with_variance(matcher: Matcher) -> Matcher:
     """
     if not isinstance(matcher, StereoMatcher) or matcher.settings.variance:
         return matcher
-    return StereoMatcher(**asdict(replace(matcher.settings, variance=True)))
+    return with_settings(matcher, variance=True)
+
+
+def with_settings(matcher: StereoMatcher, **changes: Any) -> StereoMatcher:
+    """A matcher with the settings of another one, some of them changed.
+
+    Examples
+    --------
+    >>> with_settings(StereoMatcher("paper", max_disparity=64), patch_size=8).settings.max_disparity
+    64.0
+    """
+    return StereoMatcher(**asdict(replace(matcher.settings, **changes)))
 
 
 class _Matchers:
-    """Matchers by method and disparity range, made when needed; each thread has its own."""
+    """Matchers by method and disparity range, created when first needed; each thread has its own."""
 
     def __init__(self, methods: Sequence[Method]):
         self._methods = {method.name: method for method in methods}
-        self._here = threading.local()
+        self._of_thread = threading.local()
 
-    def get(self, name: str, max_disparity_px: float | None, *, sure: bool) -> Matcher:
-        made: dict[Any, Matcher] = self._here.__dict__.setdefault("made", {})
-        key = name, max_disparity_px, sure
+    def get(self, name: str, max_disparity_px: float | None, *, variance: bool) -> Matcher:
+        made: dict[Any, Matcher] = self._of_thread.__dict__.setdefault("made", {})
+        key = name, max_disparity_px, variance
         if key not in made:
-            plain = self.get(name, max_disparity_px, sure=False) if sure else self._methods[name].make(max_disparity_px)
-            made[key] = with_variance(plain) if sure else plain
+            matcher = self._methods[name].make(max_disparity_px)
+            made[key] = with_variance(matcher) if variance else matcher
         return made[key]
 
 
-def _measure(entry: Entry, source: Source, plan: Plan, matchers: _Matchers, sample: Path | None) -> dict[str, Any]:
+def _measure(
+    entry: Entry, choice: DatasetChoice, plan: BenchmarkPlan, matchers: _Matchers, sample: Path | None
+) -> dict[str, Any]:
     """All methods on one frame."""
     frame = entry.read()
     if not plan.occluded:
@@ -196,81 +273,81 @@ def _measure(entry: Entry, source: Source, plan: Plan, matchers: _Matchers, samp
     height, width = frame.left.shape[:2]
     record: dict[str, Any] = {"group": entry.group, "frame": entry.name, "size": [width, height]}
     results: dict[str, StereoResult] = {}
-    figures: dict[str, dict[str, Any]] = {}
-    for name in source.names(plan):
+    methods: dict[str, dict[str, Any]] = {}
+    for name in choice.method_names(plan):
         try:
-            matcher = matchers.get(name, frame.max_disparity_px, sure=True)
+            matcher = matchers.get(name, frame.max_disparity_px, variance=True)
             results[name] = matcher.match(frame.left, frame.right)
-            figures[name] = {"predicted": int(results[name].known.sum())}
-        except Exception as error:  # one method's failure is a figure, not the end
-            figures[name] = {"failed": f"{type(error).__name__}: {error}"}
+            methods[name] = {"predicted": int(results[name].known.sum())}
+        except Exception as error:  # a method that fails is recorded; the others go on
+            methods[name] = {"failed": f"{type(error).__name__}: {error}"}
     reason = _why_not(frame)
     if reason is None:
-        _score(figures, results, frame)
+        _score(methods, results, frame)
     else:
         record["skipped"] = reason
     if sample is not None:
         write_whole(sample, pack_sample(frame, results))
-    return {**record, "methods": figures}
+    return {**record, "methods": methods}
 
 
-def _score(figures: dict[str, dict[str, Any]], results: dict[str, StereoResult], frame: Frame) -> None:
-    found = {name: evaluation.compare(result, frame) for name, result in results.items()}
-    equal = evaluation.at_equal_coverage(found)
+def _score(methods: dict[str, dict[str, Any]], results: dict[str, StereoResult], frame: Frame) -> None:
+    found = {name: metrics.compare(result, frame) for name, result in results.items()}
+    equal = metrics.at_equal_coverage(found)
     for name, each in found.items():
-        figures[name] |= {
-            "score": asdict(evaluation.score(each)),
+        methods[name] |= {
+            "score": asdict(metrics.score(each)),
             "equal": asdict(equal[name]) if name in equal else None,
-            "curve": evaluation.error_coverage(each).tolist(),
-            "reliability": evaluation.reliability(each) if each.has_probability else None,
+            "curve": metrics.error_coverage(each).tolist(),
+            "reliability": metrics.reliability(each) if each.has_probability else None,
             "in_px": each.in_px,
         }
 
 
 def _why_not(frame: Frame) -> str | None:
-    """Why a frame has no score, or None."""
+    """The reason why a frame has no score, or None if it has one."""
     if not frame.has_reference:
         return "no reference"
     if frame.disparity is None:
-        return "a reference depth, but no camera to compare it by"
+        return "a reference depth, but no calibration to convert it to disparity"
     share = float(np.isfinite(frame.disparity).mean())
     if share == 0 or share < frame.min_reference:
-        return f"the reference covers {share:.0%} of the pixels; {frame.min_reference:.0%} are asked for"
+        return f"the reference covers {share:.0%} of the pixels; {frame.min_reference:.0%} are required"
     return None
 
 
-def _time(source: Source, group: str, plan: Plan, progress: Progress) -> dict[str, list[float]]:
+def _time(choice: DatasetChoice, group: str, plan: BenchmarkPlan, progress: Progress) -> dict[str, list[float]]:
     """Milliseconds per frame, methods taking turns on each frame, in this thread alone."""
-    data = source.data
+    data = choice.data
     members = Dataset(data.name, data.kind, [entry for entry in data if entry.group == group])
     frames = list(members.thinned(TIMED_FRAMES).frames())
     matchers = _Matchers(plan.methods)
-    times: dict[str, list[float]] = {name: [] for name in source.names(plan)}
+    times: dict[str, list[float]] = {name: [] for name in choice.method_names(plan)}
     total = (plan.rounds + 1) * len(frames)
     for turn in range(plan.rounds + 1):
-        for place, frame in enumerate(frames):
+        for index, frame in enumerate(frames):
             for name, taken in times.items():
-                matcher = matchers.get(name, frame.max_disparity_px, sure=False)
+                matcher = matchers.get(name, frame.max_disparity_px, variance=False)
                 begin = time.perf_counter()
                 try:
                     matcher.match(frame.left, frame.right)
-                except Exception:  # told in the accuracy pass
+                except Exception:  # already recorded with the accuracy
                     continue
-                if turn:  # the first one warms up
+                if turn:  # the first round only warms up
                     taken.append(1e3 * (time.perf_counter() - begin))
-            progress(f"time of {group}", turn * len(frames) + place + 1, total)
+            progress(f"time of {group}", turn * len(frames) + index + 1, total)
     return times
 
 
 def _in_parallel(work: Callable[[int], Any], count: int, jobs: int) -> Iterator[tuple[int, Any]]:
     if jobs <= 1 or count <= 1:
-        for place in range(count):
-            yield place, work(place)
+        for index in range(count):
+            yield index, work(index)
         return
-    first = work(0)  # alone, so that kernels are compiled once
+    first = work(0)  # alone, so that kernels are compiled only once
     yield 0, first
     with ThreadPoolExecutor(jobs) as pool:
-        waiting = {pool.submit(work, place): place for place in range(1, count)}
+        waiting = {pool.submit(work, index): index for index in range(1, count)}
         try:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
@@ -279,7 +356,8 @@ def _in_parallel(work: Callable[[int], Any], count: int, jobs: int) -> Iterator[
 
 
 @contextlib.contextmanager
-def _single_threaded_opencv() -> Iterator[None]:
+def single_threaded_opencv() -> Iterator[None]:
+    """Context manager in which OpenCV uses one thread, as comparisons of time need it."""
     cv2 = require("cv2", "reading images")
     before = cv2.getNumThreads()
     cv2.setNumThreads(1)
@@ -290,9 +368,9 @@ def _single_threaded_opencv() -> Iterator[None]:
 
 
 def _middle(group: str, entries: list[Entry]) -> int:
-    """The place of the frame in the middle of a group."""
-    places = [place for place, entry in enumerate(entries) if entry.group == group]
-    return places[len(places) // 2]
+    """Index of the frame in the middle of a group."""
+    members = [index for index, entry in enumerate(entries) if entry.group == group]
+    return members[len(members) // 2]
 
 
 def _file_name(group: str) -> str:

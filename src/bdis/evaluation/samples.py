@@ -1,4 +1,4 @@
-"""Maps of one frame per group, kept for the report."""
+"""Files with the maps of one frame per group, for the pictures of the report."""
 
 import io
 from pathlib import Path
@@ -12,7 +12,19 @@ from .datasets import Frame
 
 
 def pack_sample(frame: Frame, results: dict[str, StereoResult]) -> bytes:
-    """The frame and what each method made of it, as the content of an .npz file."""
+    """A frame and the disparities that methods computed from it, as the content of an .npz file.
+
+    Parameters
+    ----------
+    frame : Frame
+        The frame.
+    results : dict of str to StereoResult
+        By method.
+
+    Returns
+    -------
+    bytes
+    """
     empty = np.zeros((0, 0), np.float32)
     arrays: dict[str, Array] = {
         "name": np.array(str(frame)),
@@ -25,23 +37,35 @@ def pack_sample(frame: Frame, results: dict[str, StereoResult]) -> bytes:
     if frame.rig is not None:
         rig = frame.rig
         arrays["rig"] = np.array([rig.focal_px, rig.cx, rig.cy, rig.baseline_mm, rig.cx + rig.doffs])
-    for place, result in enumerate(results.values()):
-        arrays[f"disparity_{place}"] = result.disparity
+    for index, result in enumerate(results.values()):
+        arrays[f"disparity_{index}"] = result.disparity
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # the stub takes them for its own keyword
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # the type stub mistakes them for its own keyword
     return buffer.getvalue()
 
 
 class Sample:
-    """A sample read back.
+    """A sample that :func:`pack_sample` made, read from its file.
+
+    Parameters
+    ----------
+    path : Path
+        The .npz file.
 
     Attributes
     ----------
-    name : of the frame
-    left : the left image
+    name : str
+        Name of the frame.
+    left : ndarray, shape (h, w) or (h, w, 3)
+        The left image.
     rig : Rig or None
-    reference : (height, width), mm with a rig, else px; None if there is none
-    maps : by method, (height, width), mm with a rig, else px; NaN = unknown
+        The cameras.
+    reference : ndarray of float32, shape (h, w), or None
+        Depth in mm with a rig, else disparity in px.
+    disparities : dict of str to ndarray of float32, shape (h, w)
+        px, by method; NaN where unknown.
+    maps : dict of str to ndarray of float32, shape (h, w)
+        By method, depth in mm with a rig, else disparity in px; NaN where unknown.
     """
 
     def __init__(self, path: Path):
@@ -54,12 +78,12 @@ class Sample:
             reference = found["reference_px" if self.rig is None else "reference_mm"]
             self.reference: Array | None = reference if reference.size else None
             self.disparities = {str(name): found[f"disparity_{i}"] for i, name in enumerate(found["methods"])}
-            most = float(found["max_depth_mm"])
-        self.maps = {name: self._shown(each, most) for name, each in self.disparities.items()}
+            max_depth_mm = float(found["max_depth_mm"])
+        self.maps = {name: self._map(each, max_depth_mm) for name, each in self.disparities.items()}
 
-    def _shown(self, disparity: Array, most: float) -> Array:
+    def _map(self, disparity: Array, max_depth_mm: float) -> Array:
         if self.rig is None:
             return disparity
         depth = self.rig.depth(disparity)
         with np.errstate(invalid="ignore"):
-            return np.where(depth <= most, depth, np.float32(np.nan))
+            return np.where(depth <= max_depth_mm, depth, np.float32(np.nan))

@@ -1,10 +1,9 @@
-"""From records of frames to figures of data sets: averages as the paper takes them, and their files."""
+"""Averages of per-frame metrics by data set and method, as in the paper, and the files they are written to."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -13,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..common.atomic import write_whole
-from ..common.json_text import json_ready
+from ..common.json_text import json_text
 from ..common.machine import machine
-from .metrics import Score, mean_score, time_figures
+from .metrics import Score, mean_score, time_summary
 from .runner import Outcome
 
-FIGURES = [field.name for field in fields(Score)]
+METRICS = [field.name for field in fields(Score)]
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,26 @@ class Row:
 
     Attributes
     ----------
-    score : averages over frames
-    frames, scored, failed : how many there are, have a score, and on how many the method failed
-    predicted : share of all pixels that got a disparity, whether or not there is a reference
-    equal_mean, equal_median : error at equal coverage, mm (px without a rig)
-    has_confidence : it can be cut to a coverage
-    curve : mean error over coverage, NaN where not all frames reach
-    reliability : as in :func:`bdis.evaluation.metrics.reliability`, over all pixels of the group, or None
-    times : min, median and 99th percentile in ms, or None
-    in_px : without a rig errors are px
+    group, method : str
+        Names of the group of frames and of the method.
+    score : Score
+        Averages over frames.
+    frames, scored, failed : int
+        Number of frames, of those with a score, and of those on which the method failed.
+    predicted : float
+        Share of all pixels with a disparity, whether or not there is a reference.
+    equal_mean, equal_median : float
+        Error at equal coverage, mm (px without a rig).
+    has_confidence : bool
+        Whether the method reports a confidence, by which it can be reduced to a smaller coverage.
+    curve : list of float
+        Mean error at the coverages :data:`bdis.evaluation.metrics.CURVE`, NaN where not all frames reach them.
+    reliability : dict of str to list of float, or None
+        As :func:`bdis.evaluation.metrics.reliability` returns it, over all pixels of the group.
+    times : dict of str to float, or None
+        As :func:`bdis.evaluation.metrics.time_summary` returns it.
+    in_px : bool
+        Whether errors are in px, as there is no rig.
     """
 
     group: str
@@ -55,7 +65,16 @@ class Row:
 
 
 def summarise(outcome: Outcome) -> list[Row]:
-    """Averages by group and method, in the order in which they were given.
+    """Averages by group and method, in the order in which they were run.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What :func:`bdis.evaluation.runner.run` returned.
+
+    Returns
+    -------
+    list of Row
 
     Examples
     --------
@@ -92,7 +111,7 @@ def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]
         has_confidence=len(curves) > 0,
         curve=curves.mean(0).tolist() if len(curves) else [],
         reliability=_pooled([each["reliability"] for each in scored if each["reliability"]]),
-        times=time_figures(times) if times else None,
+        times=time_summary(times) if times else None,
         in_px=any(each["in_px"] for each in scored),
     )
 
@@ -112,7 +131,7 @@ def _pooled(tables: list[dict[str, list[float]]]) -> dict[str, list[float]] | No
 
 
 def counted(number: int, word: str) -> str:
-    """A number with its word.
+    """A number and its noun, in the plural if need be.
 
     Examples
     --------
@@ -126,7 +145,19 @@ def counted(number: int, word: str) -> str:
 
 
 def write_tables(folder: Path, outcome: Outcome, rows: list[Row], command: str) -> None:
-    """Write results.json (everything), summary.csv (a line per group and method) and frames.csv (per frame as well)."""
+    """Write results.json (everything), summary.csv (a line per group and method) and frames.csv (per frame as well).
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder.
+    outcome : Outcome
+        What :func:`bdis.evaluation.runner.run` returned.
+    rows : list of Row
+        What :func:`summarise` made of it.
+    command : str
+        The command that repeats the run.
+    """
     content = {
         "command": command,
         "machine": machine(),
@@ -134,30 +165,30 @@ def write_tables(folder: Path, outcome: Outcome, rows: list[Row], command: str) 
         "frames": outcome.frames,
         "times_ms": outcome.times,
     }
-    write_whole(folder / "results.json", f"{json.dumps(json_ready(content), indent=1)}\n".encode())
+    write_whole(folder / "results.json", f"{json_text(content)}\n".encode())
     write_whole(folder / "summary.csv", _csv(["group", "method", *SUMMARY_COLUMNS], map(_summary_line, rows)))
-    header = ["group", "frame", "method", "failed", *FIGURES, "equal_mean", "equal_median"]
+    header = ["group", "frame", "method", "failed", *METRICS, "equal_mean", "equal_median"]
     write_whole(folder / "frames.csv", _csv(header, _frame_lines(outcome)))
 
 
 SUMMARY_COLUMNS = [
-    "frames", "scored", "failed", "predicted", *FIGURES, "equal_mean", "equal_median", "min_ms", "median_ms", "p99_ms",
+    "frames", "scored", "failed", "predicted", *METRICS, "equal_mean", "equal_median", "min_ms", "median_ms", "p99_ms",
 ]  # fmt: skip
 
 
 def _summary_line(row: Row) -> list[Any]:
     times = row.times or {}
-    figures = {**asdict(row), **asdict(row.score), **times}
-    return [row.group, row.method, *(figures.get(name, "") for name in SUMMARY_COLUMNS)]
+    values = {**asdict(row), **asdict(row.score), **times}
+    return [row.group, row.method, *(values.get(name, "") for name in SUMMARY_COLUMNS)]
 
 
 def _frame_lines(outcome: Outcome) -> list[list[Any]]:
     lines = []
     for record in outcome.frames:
         for method, found in record["methods"].items():
-            figures, equal = found.get("score", {}), found.get("equal") or {}
+            metrics, equal = found.get("score", {}), found.get("equal") or {}
             line = [record["group"], record["frame"], method, found.get("failed", record.get("skipped", ""))]
-            line += [figures.get(name, "") for name in FIGURES]
+            line += [metrics.get(name, "") for name in METRICS]
             lines.append([*line, equal.get("mean", ""), equal.get("median", "")])
     return lines
 

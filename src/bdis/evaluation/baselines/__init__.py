@@ -1,16 +1,20 @@
-"""Other matchers behind ``match(left, right)``, and one registry of all methods there are to compare.
+"""Other stereo matchers behind ``match(left, right)``, and one registry of all methods that can be compared.
+
+The registry is the only place that decides how a method is set up: ``bdis bench`` and ``benchmarks/`` both use it,
+and :meth:`Method.describe` puts its settings into words for their tables.
 
 >>> from bdis.evaluation.baselines import method
 >>> matcher = method("bdis").make(64)  # up to 64 px of disparity
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Protocol
 
 from ...common.optional import install_command
 from ...matching.result import StereoResult
+from . import opencv
 
 __all__ = ["METHODS", "Matcher", "Method", "known_methods", "method"]
 
@@ -24,60 +28,133 @@ class Matcher(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """A way to match that can be compared with others."""
+    """A way to match that can be compared with others.
+
+    Attributes
+    ----------
+    name : str
+        Its key in ``METHODS``.
+    summary : str
+        One line that says what it is.
+    needs : str or None
+        The command that installs what is missing; None if the method can run here.
+    make : callable
+        Makes a matcher from the largest disparity in px, or None for the method's own default.
+    title : str
+        Its name in tables; empty for ``name``.
+    settings : str
+        The settings that matter most, in a few words, such as "block 7, five directions".
+    details : str
+        The remaining settings in words.
+    disparity_count : callable or None
+        The number of disparities it tries for a largest disparity in px; None if its effort does not depend on it.
+    preset : str or None
+        The preset of :class:`bdis.StereoMatcher` that it is; None for other matchers.
+
+    Examples
+    --------
+    >>> METHODS["sgbm"].describe([128])
+    'OpenCV SGBM, 128 disparities, block 7, five directions'
+    """
 
     name: str
-    summary: str  # one line
-    needs: str | None  # the command that installs what is missing, None if it can run here
-    make: Callable[[float | None], Matcher]  # takes the largest disparity in px; None: as far as the method goes
+    summary: str
+    needs: str | None
+    make: Callable[[float | None], Matcher]
+    title: str = ""
+    settings: str = ""
+    details: str = ""
+    disparity_count: Callable[[float], int] | None = None
+    preset: str | None = None
+
+    def describe(self, max_disparities_px: Iterable[float | None] = ()) -> str:
+        """Name and settings in words, as tables show them.
+
+        Parameters
+        ----------
+        max_disparities_px : iterable of float or None
+            The largest disparities in px that matchers were made with; None entries are ignored.
+
+        Returns
+        -------
+        str
+            Such as "OpenCV SGBM, 64 to 128 disparities, block 7, five directions".
+
+        Examples
+        --------
+        >>> METHODS["sgbm"].describe([60, 128, None])
+        'OpenCV SGBM, 64 to 128 disparities, block 7, five directions'
+        >>> METHODS["bdis-fast"].describe([128])
+        'bdis fast'
+        """
+        counts: set[int] = set()
+        if self.disparity_count is not None:
+            counts = {self.disparity_count(most) for most in max_disparities_px if most is not None}
+        tried = " to ".join(str(count) for count in sorted({min(counts), max(counts)})) if counts else ""
+        parts = [self.title or self.name, f"{tried} disparities" if tried else "", self.settings]
+        return ", ".join(part for part in parts if part)
 
 
-def _bdis(preset: str) -> Callable[[float | None], Matcher]:
+def _bdis(name: str, summary: str, preset: str) -> tuple[Method, None]:
     def make(max_disparity: float | None) -> Matcher:
         from ...matching.matcher import StereoMatcher
 
         return StereoMatcher(preset, max_disparity=max_disparity)
 
-    return make
+    return Method(name, summary, None, make, title=f"bdis {preset}", preset=preset), None
 
 
-def _opencv(kind: str) -> Callable[[float | None], Matcher]:
+def _stereo(name: str, summary: str, title: str, settings: str) -> tuple[Method, str]:
     def make(max_disparity: float | None) -> Matcher:
-        from .opencv import OpenCVFlow, OpenCVStereo
+        return opencv.OpenCVStereo(name, max_disparity)
 
-        return OpenCVFlow(max_disparity) if kind == "dis-flow" else OpenCVStereo(kind, max_disparity)
+    details = opencv.BM_DETAILS if name == "bm" else opencv.SGBM_DETAILS
+    return Method(name, summary, None, make, title, settings, details, opencv.disparity_count), "cv2"
 
-    return make
+
+def _flow(name: str, summary: str, quality: str) -> tuple[Method, str]:
+    def make(max_disparity: float | None) -> Matcher:
+        return opencv.OpenCVFlow(max_disparity, quality)
+
+    return Method(name, summary, None, make, "OpenCV DIS flow", f"preset {quality}", opencv.FLOW_DETAILS), "cv2"
 
 
-def _elas(setting: str) -> Callable[[float | None], Matcher]:
+def _elas(name: str, summary: str, setting: str) -> tuple[Method, str]:
     def make(max_disparity: float | None) -> Matcher:
         from .elas.matcher import Elas
 
         return Elas(setting, max_disparity=max_disparity)
 
-    return make
+    details = "written from its paper; support points, triangulated prior, left-right check, gaps filled"
+    return Method(name, summary, None, make, "ELAS", f"{setting} settings", details), "scipy"
 
 
-_ALL: tuple[tuple[str, str, str | None, Callable[[float | None], Matcher]], ...] = (
-    ("bdis", "this project's default, preset balanced", None, _bdis("balanced")),
-    ("bdis-accurate", "two rounds of everything, and sharp depth edges", None, _bdis("accurate")),
-    ("bdis-fast", "the paper's search with fewer steps", None, _bdis("fast")),
-    ("bdis-paper", "the settings of the BDIS paper", None, _bdis("paper")),
-    ("bdis-2021", "the preliminary BDIS of 2021: fixed sigma_r, no propagation", None, _bdis("paper-2021")),
-    ("dis", "dense inverse search with its deterministic fusion", None, _bdis("dis")),
-    ("sgbm", "OpenCV's semi-global matcher, five directions, block 7", "cv2", _opencv("sgbm")),
-    ("sgbm-3way", "the same with three directions", "cv2", _opencv("sgbm-3way")),
-    ("bm", "OpenCV's block matcher, block 15", "cv2", _opencv("bm")),
-    ("dis-flow", "OpenCV's DIS optical flow, medium, horizontal part", "cv2", _opencv("dis-flow")),
-    ("elas", "Efficient Large-Scale Stereo, robotics settings", "scipy", _elas("robotics")),
-    ("elas-middlebury", "the same with its denser Middlebury settings", "scipy", _elas("middlebury")),
+_ALL: tuple[tuple[Method, str | None], ...] = (  # each with the package it needs
+    _bdis("bdis", "this project's default, preset balanced", "balanced"),
+    _bdis("bdis-accurate", "two rounds of everything, and sharp depth edges", "accurate"),
+    _bdis("bdis-fast", "the paper's search with fewer steps", "fast"),
+    _bdis("bdis-paper", "the settings of the BDIS paper", "paper"),
+    _bdis("bdis-2021", "the preliminary BDIS of 2021: fixed sigma_r, no propagation", "paper-2021"),
+    _bdis("dis", "dense inverse search with its deterministic fusion", "dis"),
+    _stereo(
+        "sgbm", "OpenCV's semi-global matcher, five directions, block 7", "OpenCV SGBM", "block 7, five directions"
+    ),
+    _stereo("sgbm-3way", "the same with three directions", "OpenCV SGBM", "block 7, three directions"),
+    _stereo("bm", "OpenCV's block matcher, block 15", "OpenCV BM", "block 15"),
+    _flow("dis-flow", "OpenCV's DIS optical flow, medium, horizontal part", "medium"),
+    _flow("dis-flow-ultrafast", "the same with its fastest preset", "ultrafast"),
+    _elas("elas", "Efficient Large-Scale Stereo, robotics settings", "robotics"),
+    _elas("elas-middlebury", "the same with its denser Middlebury settings", "middlebury"),
 )
 _ALIASES = {"bdis-balanced": "bdis", "bdis-paper-2021": "bdis-2021", "bdis-dis": "dis"}  # each preset as bdis-<preset>
 
 
 def known_methods() -> dict[str, Method]:
-    """All methods by name, with what is missing for them here and now.
+    """All methods by name; ``needs`` says what is missing in this environment at the time of the call.
+
+    Returns
+    -------
+    dict of str to Method
 
     Examples
     --------
@@ -85,15 +162,15 @@ def known_methods() -> dict[str, Method]:
     ['bdis', 'bdis-accurate', 'bdis-fast']
     """
     return {
-        name: Method(name, summary, install_command(package) if package and not _present(package) else None, make)
-        for name, summary, package, make in _ALL
+        each.name: replace(each, needs=install_command(package)) if package and not _is_installed(package) else each
+        for each, package in _ALL
     }
 
 
-def _present(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ValueError:  # None in sys.modules: switched off
+    except ValueError:  # sys.modules holds None for it: its import is blocked
         return False
 
 
@@ -101,12 +178,21 @@ METHODS: dict[str, Method] = known_methods()
 
 
 def method(name: str) -> Method:
-    """The method called ``name``; every preset is known as ``bdis-<preset>`` as well.
+    """The method called ``name``; every preset is also known as ``bdis-<preset>``.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``METHODS``, or ``bdis-<preset>``.
+
+    Returns
+    -------
+    Method
 
     Raises
     ------
     ValueError
-        There is none of this name; the message lists those there are.
+        There is no method of this name; the message lists the known ones.
 
     Examples
     --------

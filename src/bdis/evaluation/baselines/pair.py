@@ -1,4 +1,4 @@
-"""What all other matchers need: 8-bit grey images in, a StereoResult out, with the checks of ``StereoMatcher``."""
+"""Input and output of the other matchers: 8-bit grey images in, a StereoResult out, with ``StereoMatcher``'s checks."""
 
 import numbers
 from typing import Any, NamedTuple
@@ -11,11 +11,19 @@ from ...matching.result import StereoResult
 
 
 class GreyPair(NamedTuple):
-    """A pair as these matchers take it."""
+    """A pair as these matchers take it.
 
-    left: NDArray[np.uint8]  # (h, w)
-    right: NDArray[np.uint8]  # (h, w)
-    seen: NDArray[np.bool_]  # (h, w), False where the left image is exactly black: never seen by the camera
+    Attributes
+    ----------
+    left, right : ndarray of uint8, shape (h, w)
+        Grey images.
+    seen : ndarray of bool, shape (h, w)
+        False where the left image is exactly black: the camera did not see these pixels.
+    """
+
+    left: NDArray[np.uint8]
+    right: NDArray[np.uint8]
+    seen: NDArray[np.bool_]
 
 
 def grey_pair(left: Any, right: Any) -> GreyPair:
@@ -23,7 +31,12 @@ def grey_pair(left: Any, right: Any) -> GreyPair:
 
     Parameters
     ----------
-    left, right : (h, w), (h, w, 3) RGB or (h, w, 4) RGBA; uint8, uint16, float32 or float64, at least 32x32
+    left, right : ndarray of uint8, uint16, float32 or float64, shape (h, w), (h, w, 3) RGB or (h, w, 4) RGBA
+        The images, at least 32x32.
+
+    Returns
+    -------
+    GreyPair
 
     Raises
     ------
@@ -39,7 +52,7 @@ def grey_pair(left: Any, right: Any) -> GreyPair:
     left, right = check_pair(left, right)
     grey = _grey(left, "left")
     seen = left != 0 if left.ndim == 2 else grey != 0
-    if left.ndim == 3 and not seen.all():  # dark is not black: look at the channels where the rounded grey is 0
+    if left.ndim == 3 and not seen.all():  # a dark colour may round to grey 0: only all channels 0 is black
         seen[~seen] = left[..., :3][~seen].any(-1)
     return GreyPair(grey, _grey(right, "right"), seen)
 
@@ -59,10 +72,22 @@ def _grey(image: Image, name: str) -> NDArray[np.uint8]:
 
 
 def finished(disparity: NDArray[Any], pair: GreyPair, max_disparity: float) -> StereoResult:
-    """The result of a matcher that has no confidence of its own: probability 1 where there is a disparity.
+    """The result of a matcher that reports no confidence: probability 1 where there is a disparity.
 
-    Unknown is what lies outside of 0 (infinitely far) to ``max_disparity`` px, what would match a pixel left of the
-    right image, and what the left camera never saw.
+    Parameters
+    ----------
+    disparity : ndarray of float, shape (h, w)
+        px; NaN where unknown.
+    pair : GreyPair
+        The pair it was computed from.
+    max_disparity : float
+        px.
+
+    Returns
+    -------
+    StereoResult
+        Unknown where the disparity is not above 0 px, exceeds ``max_disparity``, points beyond the left border of the
+        right image, or where the left camera saw nothing.
 
     Examples
     --------
@@ -79,7 +104,11 @@ def finished(disparity: NDArray[Any], pair: GreyPair, max_disparity: float) -> S
 
 
 def check_max_disparity(given: float | None) -> float | None:
-    """``given`` if a matcher can be asked for it.
+    """Check a largest disparity in px, or None.
+
+    Returns
+    -------
+    float or None
 
     Raises
     ------

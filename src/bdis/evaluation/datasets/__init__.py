@@ -1,8 +1,8 @@
-"""Public data sets, one file per family, all read through one protocol.
+"""Public data sets, one module per family, all read through one interface.
 
-``for frame in open_dataset(path).frames()``: left, right, rig, reference depth or disparity, masks and names, each
-frame read when its turn comes.  Layouts are those in which the sets are published; each file of this folder says what
-it looks for.
+``for frame in open_dataset(path).frames()``: left, right, rig, reference depth or disparity, masks and names; each
+frame is read when it is reached.  Folder layouts are those in which the sets are published; each module describes its
+own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from . import authors, hamlyn, kitti, middlebury, rendered, scared, servct
-from . import folder as plain
+from . import folder as pair_folder
 from .frame import Dataset, Entry, Frame, WrongFolder
-from .rendered import on_the_fly, parse_scene, rig_of, with_baseline, write_rendered
+from .rendered import frame_of, on_the_fly, parse_scene, rig_of, with_baseline, write_rendered
 
 __all__ = [
     "KINDS",
@@ -26,6 +26,7 @@ __all__ = [
     "Frame",
     "Kind",
     "WrongFolder",
+    "frame_of",
     "known_options",
     "open_dataset",
     "parse_scene",
@@ -37,14 +38,24 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Kind:
-    """A layout: how to recognise it and how to read it."""
+    """A folder layout.
+
+    Attributes
+    ----------
+    looked_for : str
+        The files that it consists of, for messages.
+    detect : callable
+        Whether a folder has this layout.
+    load : callable
+        Opens a folder; its keyword arguments are the options of this kind.
+    """
 
     looked_for: str
     detect: Callable[[Path], bool]
     load: Callable[..., Dataset]
 
 
-# In the order in which they are tried: a plain folder last, as others could pass for one.
+# In the order in which they are tried; `folder` last, as other layouts would match it too.
 KINDS: dict[str, Kind] = {
     "rendered": Kind(rendered.LOOKED_FOR, rendered.detect, rendered.load),
     "authors": Kind(authors.LOOKED_FOR, authors.detect, authors.load),
@@ -53,20 +64,23 @@ KINDS: dict[str, Kind] = {
     "hamlyn": Kind(hamlyn.LOOKED_FOR, hamlyn.detect, hamlyn.load),
     "middlebury": Kind(middlebury.LOOKED_FOR, middlebury.detect, middlebury.load),
     "kitti": Kind(kitti.LOOKED_FOR, kitti.detect, kitti.load),
-    "folder": Kind(plain.LOOKED_FOR, plain.detect, plain.load),
+    "folder": Kind(pair_folder.LOOKED_FOR, pair_folder.detect, pair_folder.load),
 }
 RENDER = "render:"
 
 
 def open_dataset(where: str | Path, kind: str | None = None, **options: Any) -> Dataset:
-    """Open a data set; nothing but names is read yet.
+    """Open a data set; frames are read later, one at a time.
 
     Parameters
     ----------
-    where : its folder, or "render:SCENE" for frames rendered as they are read, with options after commas:
-        "render:colon,frames=8,seed=1,smoke=0.3"
-    kind : a key of ``KINDS``; None: recognised
-    **options : of that kind, such as ``decoding="published"`` of the authors' set or ``baseline_mm=5.3`` of Hamlyn
+    where : str or Path
+        Its folder, or "render:SCENE" for frames that are rendered when they are read, with options after commas:
+        "render:colon,frames=8,seed=1,smoke=0.3".
+    kind : str or None
+        A key of ``KINDS``; None to recognise it by its files.
+    **options
+        Options of that kind, such as ``decoding="published"`` of the authors' set or ``baseline_mm=5.3`` of Hamlyn.
 
     Returns
     -------
@@ -75,7 +89,7 @@ def open_dataset(where: str | Path, kind: str | None = None, **options: Any) -> 
     Raises
     ------
     ValueError
-        Not a data set, with what was looked for; an unknown kind or option.
+        Not a known data set, with the files that were looked for; or an unknown kind or option.
 
     Examples
     --------
@@ -109,6 +123,15 @@ def open_dataset(where: str | Path, kind: str | None = None, **options: Any) -> 
 
 def known_options(kind: str) -> list[str]:
     """The names of the options of a kind of data set.
+
+    Parameters
+    ----------
+    kind : str
+        A key of ``KINDS``.
+
+    Returns
+    -------
+    list of str
 
     Examples
     --------

@@ -15,7 +15,7 @@ from ...files.images import read_image
 from .frame import Dataset, Entry, Frame, WrongFolder, in_order
 
 LOOKED_FOR = "<number>/images_rectified/left/*.png and right/*.png (depth_<7 digits>.png beside images_rectified)"
-MAX_DEPTH_MM = 30.0  # the paper's protocol: a reference from here on is unknown, an estimate beyond not predicted
+MAX_DEPTH_MM = 30.0  # the paper's protocol: a larger reference is unknown, a larger estimate not predicted
 # With and without reference depth: 99 % of what both virtual cameras see is below 256 px, an eighth above 128.
 MAX_DISPARITY_PX = {True: 256.0, False: 128.0}
 _VIRTUAL = Rig(520, 320, 240, 0.5, size=(640, 480))
@@ -35,13 +35,21 @@ def decode_depth(image: Array, decoding: Decoding = "exact") -> NDArray[np.float
 
     Parameters
     ----------
-    image : uint8 (height, width, 3) RGB; green is the whole millimetres as a percentage of 255, red the fraction
-    decoding : "exact", or "published": the formula that comes with the set, off by up to 0.4 mm, which the
-        paper's own table was made with
+    image : ndarray of uint8, shape (h, w, 3)
+        RGB; green is the whole millimetres as a percentage of 255, red the fraction.
+    decoding : {"exact", "published"}
+        "published" is the formula that comes with the set, off by up to 0.4 mm, which the paper's own table was made
+        with.
 
     Returns
     -------
-    float32 (height, width), mm; NaN from 30 mm on, as in the paper's protocol
+    ndarray of float32, shape (h, w)
+        mm; NaN from 30 mm on, as in the paper's protocol.
+
+    Raises
+    ------
+    ValueError
+        Not an 8-bit RGB image, or an unknown decoding.
 
     Examples
     --------
@@ -71,17 +79,27 @@ def find(folder: Path) -> list[Path]:
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     return bool(find(folder))
 
 
 def load(folder: Path, *, sets: str = "", decoding: Decoding = "exact", rig: str = "") -> Dataset:
-    """The authors' set.
+    """Open the authors' set.
 
     Parameters
     ----------
-    sets : names joined by +, such as "30+31"; all by default
-    decoding : of the reference depth, "exact" or "published"
-    rig : calibration file for sets whose camera is not known here
+    folder : Path
+        See :func:`find`.
+    sets : str
+        Names joined by +, such as "30+31"; empty for all.
+    decoding : {"exact", "published"}
+        Decoding of the reference depth, see :func:`decode_depth`.
+    rig : str
+        Calibration file for sets that are not in ``CAMERAS``.
+
+    Returns
+    -------
+    Dataset
     """
     if decoding not in ("exact", "published"):
         raise ValueError(f"decoding must be 'exact' or 'published', but it is {decoding!r}")

@@ -1,4 +1,4 @@
-"""A folder of one's own: left/ and right/ with files of the same names, and what else there is."""
+"""A user's own folder: left/ and right/ with files of the same names, and optional references and calibration."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,20 +25,31 @@ _REFERENCES = (".tiff", ".tif", ".pfm", ".npy", ".png")
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     return (folder / "left").is_dir() and (folder / "right").is_dir()
 
 
 def load(
     folder: Path, *, rig: str = "", scale: float = 256.0, depth_scale: float = 1.0, max_depth_mm: float | None = None
 ) -> Dataset:
-    """A plain folder.
+    """Open a folder of pairs.
 
     Parameters
     ----------
-    rig : calibration file, if it is not one of CALIBRATIONS in the folder
-    scale : steps per px of a disparity PNG (KITTI 256; some tools 128)
-    depth_scale : steps per mm of a depth PNG
-    max_depth_mm : an estimate further away counts as not predicted
+    folder : Path
+        Contains left/ and right/.
+    rig : str
+        Calibration file, if it is not one of ``CALIBRATIONS`` in the folder.
+    scale : float
+        Grey levels per px of a disparity PNG (KITTI 256; some tools 128).
+    depth_scale : float
+        Grey levels per mm of a depth PNG.
+    max_depth_mm : float or None
+        An estimate beyond this depth counts as not predicted.
+
+    Returns
+    -------
+    Dataset
     """
     lefts = in_order(path for path in (folder / "left").glob("*") if path.suffix.lower() in IMAGE_ENDINGS)
     if not lefts:
@@ -61,7 +72,7 @@ def _entry(
     def read() -> Frame:
         right = folder / "right" / left.name
         if not right.is_file():
-            raise WrongFolder(f"{right} is missing; a plain folder has files of the same names in left/ and right/")
+            raise WrongFolder(f"{right} is missing; left/ and right/ must have files of the same names")
         found = {kind: reference(kind) for kind in ("disparity", "depth")}
         maps = {kind: None if path is None else read_depth(path, scale=scales[kind]) for kind, path in found.items()}
         hidden = folder / "occluded" / f"{left.stem}.png"

@@ -1,4 +1,4 @@
-"""What every data set is brought to: frames with a reference, read one at a time."""
+"""The common form of all data sets: frames with a reference, read one at a time."""
 
 from __future__ import annotations
 
@@ -23,16 +23,26 @@ class Frame:
 
     Attributes
     ----------
-    group : what it is averaged with, such as "set 30"
-    name : its name in the group
-    left, right : (height, width) or (height, width, 3) RGB; exactly black pixels were not seen by the camera
-    rig : Rig, or None if the data set does not say
-    reference_depth_mm : float32 (height, width), mm, NaN = unknown; None: see ``reference_disparity``
-    reference_disparity : float32 (height, width), px, NaN = unknown; None: see ``reference_depth_mm``
-    occluded : bool (height, width), left pixels whose point the right camera does not see; None = not known
-    max_depth_mm : an estimate further away counts as not predicted; None = no such rule
-    max_disparity_px : what matchers that want to know may expect at most; None = not known
-    min_reference : share of the pixels with a reference below which the frame is not scored
+    group : str
+        The group of frames it is averaged with, such as "set 30".
+    name : str
+        Its name within the group.
+    left, right : ndarray, shape (h, w) or (h, w, 3) RGB
+        The images; exactly black pixels were not seen by the camera.
+    rig : Rig or None
+        The cameras; None if the data set does not say.
+    reference_depth_mm : ndarray of float32, shape (h, w), or None
+        mm, NaN where unknown; None if the reference is ``reference_disparity``.
+    reference_disparity : ndarray of float32, shape (h, w), or None
+        px, NaN where unknown; None if the reference is ``reference_depth_mm``.
+    occluded : ndarray of bool, shape (h, w), or None
+        Left pixels whose point the right camera does not see; None if not known.
+    max_depth_mm : float or None
+        An estimate beyond this depth counts as not predicted; None for no limit.
+    max_disparity_px : float or None
+        The largest disparity to expect, for matchers that need it; None if not known.
+    min_reference : float
+        The frame is not scored if a smaller share of its pixels has a reference.
 
     Examples
     --------
@@ -67,30 +77,34 @@ class Frame:
 
     @cached_property
     def depth_mm(self) -> NDArray[np.float32] | None:
-        """float32 (height, width): the reference depth, mm, NaN = unknown; None if there is none."""
+        """The reference depth, float32 (h, w), mm, NaN where unknown; None if there is none."""
         if self.reference_depth_mm is None and self.reference_disparity is not None and self.rig is not None:
             return self.rig.depth(self.reference_disparity)
         return self.reference_depth_mm
 
     @cached_property
     def disparity(self) -> NDArray[np.float32] | None:
-        """float32 (height, width): the reference disparity, px, NaN = unknown; None if there is none."""
+        """The reference disparity, float32 (h, w), px, NaN where unknown; None if there is none."""
         if self.reference_disparity is None and self.reference_depth_mm is not None and self.rig is not None:
             return self.rig.disparity(self.reference_depth_mm)
         return self.reference_disparity
 
     @property
     def has_reference(self) -> bool:
-        """Is there anything to compare with."""
+        """Whether there is a reference to compare with."""
         return self.reference_depth_mm is not None or self.reference_disparity is not None
 
     @property
     def seen(self) -> NDArray[np.bool_]:
-        """bool (height, width): left pixels that are not exactly black."""
+        """Left pixels that are not exactly black, bool (h, w)."""
         return np.asarray(self.left != 0 if self.left.ndim == 2 else (self.left != 0).any(2))
 
     def without_occluded(self) -> Frame:
-        """The same frame with no reference where the right camera does not see the point.
+        """The same frame without a reference where the right camera does not see the point.
+
+        Returns
+        -------
+        Frame
 
         Examples
         --------
@@ -121,13 +135,18 @@ class Entry:
 
 
 class Dataset(Sequence[Entry]):
-    """Frames of a data set, known by name and read when they are wanted.
+    """Frames of a data set, listed by name and read on demand.
 
-    Attributes
+    Parameters
     ----------
-    name : of the data set, for people
-    kind : its layout, a key of :data:`bdis.evaluation.datasets.KINDS`
-    forward_only : reading a frame before the last one means starting from the beginning, as in a video
+    name : str
+        Name of the data set, for tables.
+    kind : str
+        Its layout, a key of :data:`bdis.evaluation.datasets.KINDS`.
+    entries : sequence of Entry
+        Its frames.
+    forward_only : bool
+        Whether frames can only be read in order, as in a video; going back means reading from the beginning.
 
     Examples
     --------
@@ -151,11 +170,25 @@ class Dataset(Sequence[Entry]):
 
     @property
     def groups(self) -> list[str]:
-        """What frames are averaged over, in order."""
+        """Names of the groups of frames, in order."""
         return list(dict.fromkeys(entry.group for entry in self._entries))
 
     def thinned(self, most: int | None) -> Dataset:
-        """At most ``most`` frames of each group, evenly spread over it.
+        """At most ``most`` frames of each group, evenly spaced.
+
+        Parameters
+        ----------
+        most : int or None
+            None for all frames.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        ValueError
+            ``most`` is below 1.
 
         Examples
         --------
@@ -170,22 +203,22 @@ class Dataset(Sequence[Entry]):
         kept = []
         for group in self.groups:
             members = [entry for entry in self._entries if entry.group == group]
-            places = np.linspace(0, len(members) - 1, min(most, len(members)))
-            kept += [members[place] for place in np.unique(np.rint(places).astype(int))]
+            indices = np.linspace(0, len(members) - 1, min(most, len(members)))
+            kept += [members[index] for index in np.unique(np.rint(indices).astype(int))]
         return Dataset(self.name, self.kind, kept, forward_only=self.forward_only)
 
 
 class WrongFolder(ValueError):
-    """A folder that does not hold what was looked for."""
+    """A folder that does not contain the files of a data set."""
 
 
 def in_order(paths: Iterator[Path]) -> list[Path]:
-    """By the numbers in their names, so that 2 comes before 10."""
+    """Paths sorted by the numbers in their names, so that 2 comes before 10."""
     return sorted(paths, key=lambda path: [int(part) if part.isdigit() else part for part in _parts(path.name)])
 
 
 def as_number(name: str, value: float | str) -> float:
-    """An option that is a number, which a command line gives as text."""
+    """The value of a numeric option, which the command line passes as text."""
     try:
         return float(value)
     except ValueError:
@@ -193,7 +226,7 @@ def as_number(name: str, value: float | str) -> float:
 
 
 def round_up(disparity_px: float) -> float:
-    """The next multiple of 16 px, which block matchers want."""
+    """The next multiple of 16 px, as block matchers take disparity ranges."""
     return 16.0 * math.ceil(disparity_px / 16)
 
 

@@ -10,12 +10,12 @@ from ...files.maps import read_depth
 from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 LOOKED_FOR = "rectifiedXX/{image01,image02}/*.jpg, depth01/*.png and intrinsics.txt"
-MIN_DEPTH_MM, MAX_DEPTH_MM = 1.0, 300.0  # other references are not to be trusted
+MIN_DEPTH_MM, MAX_DEPTH_MM = 1.0, 300.0  # references outside are unreliable
 NEAREST_MM = 30.0
 
 
 def find(folder: Path) -> list[Path]:
-    """The videos in a folder, which may be one of them; some archives hold their folder twice."""
+    """The videos in a folder, which may itself be one; some archives contain their folder twice."""
     if (folder / "image01").is_dir():
         return [folder]
     both = [*folder.glob("rectified*/image01"), *folder.glob("rectified*/rectified*/image01")]
@@ -23,16 +23,23 @@ def find(folder: Path) -> list[Path]:
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     return bool(find(folder))
 
 
 def load(folder: Path, *, baseline_mm: float | None = None) -> Dataset:
-    """Hamlyn rectified.
+    """Open the rectified Hamlyn set.
 
     Parameters
     ----------
-    baseline_mm : distance between the cameras, which the set does not say (5.2 to 5.4); without it there is no rig,
-        and no score
+    folder : Path
+        See :func:`find`.
+    baseline_mm : float or None
+        Distance between the cameras, which the set does not give (5.2 to 5.4); None for frames without rig and score.
+
+    Returns
+    -------
+    Dataset
     """
     videos = find(folder)
     if not videos:

@@ -1,4 +1,4 @@
-"""KITTI 2015: street scenes, as far from endoscopy as can be, and known to everyone."""
+"""KITTI 2015: street scenes, far from endoscopy but widely known."""
 
 import re
 from pathlib import Path
@@ -11,11 +11,11 @@ from ...files.maps import read_disparity
 from .frame import Dataset, Entry, Frame, WrongFolder, in_order
 
 LOOKED_FOR = "image_2/NNNNNN_10.png, image_3/NNNNNN_10.png and disp_occ_0/NNNNNN_10.png, also in a folder training"
-MAX_DISPARITY_PX = 256.0  # what its files can hold
+MAX_DISPARITY_PX = 256.0  # the largest value its files can store
 
 
 def find(folder: Path) -> Path | None:
-    """Where image_2 is."""
+    """The folder that contains image_2, or None."""
     for place in (folder, folder / "training"):
         if (place / "image_2").is_dir():
             return place
@@ -23,11 +23,12 @@ def find(folder: Path) -> Path | None:
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     return find(folder) is not None
 
 
 def load(folder: Path) -> Dataset:
-    """KITTI 2015; with ``calib_cam_to_cam/NNNNNN.txt`` there is depth as well."""
+    """Open KITTI 2015; with ``calib_cam_to_cam/NNNNNN.txt`` there is depth as well."""
     place = find(folder)
     lefts = in_order((place / "image_2").glob("*_10.png")) if place else []
     if place is None or not lefts or not (place / "image_3").is_dir():
@@ -53,7 +54,7 @@ def _entry(place: Path, left: Path) -> Entry:
 
 
 def _rig(path: Path) -> Rig:
-    """Of the 3x4 projections of the two colour cameras, in m."""
+    """The rig of the two colour cameras, from their 3x4 projection matrices in m."""
     entries = dict(re.findall(r"^(\w+):\s*(.*?)\s*$", path.read_text(), re.MULTILINE))
     if missing := [name for name in ("P_rect_02", "P_rect_03") if name not in entries]:
         raise ValueError(f"{path} has no {', '.join(missing)}; expected KITTI's calib_cam_to_cam")

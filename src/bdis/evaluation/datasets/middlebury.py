@@ -19,11 +19,12 @@ def find(folder: Path) -> list[Path]:
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     return bool(find(folder))
 
 
 def load(folder: Path) -> Dataset:
-    """Middlebury 2014."""
+    """Open Middlebury 2014."""
     scenes = find(folder)
     if not scenes:
         raise WrongFolder(f"{folder} is not Middlebury 2014: there is no {LOOKED_FOR}")

@@ -1,4 +1,4 @@
-"""Scenes the project renders itself: written by ``bdis render``, or made as they are read (``render:colon``).
+"""Rendered scenes: written by ``bdis render``, or rendered when they are read (``render:colon``).
 
 The folder:
 
@@ -30,6 +30,7 @@ FORMAT = "bdis-rendered"
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     try:
         return _description(folder) is not None
     except ValueError:
@@ -37,7 +38,7 @@ def detect(folder: Path) -> bool:
 
 
 def load(folder: Path) -> Dataset:
-    """A folder that :func:`write_rendered` made."""
+    """Open a folder that :func:`write_rendered` made."""
     found = _description(folder)
     if found is None:
         raise WrongFolder(f"{folder} is not a rendered scene: there is no {LOOKED_FOR}")
@@ -76,17 +77,21 @@ def write_rendered(
 
     Parameters
     ----------
-    folder : where to; it must not hold anything yet
-    scene, height, width, seed, **options : as in :func:`bdis.synthetic.renderer.render`
-    frames : how many, along the path of the cameras
-    progress : called with the number of frames that are done
+    folder : Path
+        Where to write; it must be empty or not exist.
+    scene : str
+        As in :func:`bdis.synthetic.render`, like ``height``, ``width``, ``seed`` and ``options``.
+    frames : int
+        Number of frames along the path of the cameras.
+    progress : callable or None
+        Called with the number of finished frames.
 
     Raises
     ------
     ValueError, TypeError
         Options the renderer refuses, or a folder that is not empty.
     OSError
-        The folder cannot be written to; nothing is left of it then.
+        The folder cannot be written to; no incomplete folder is left.
 
     Examples
     --------
@@ -129,7 +134,18 @@ def write_rendered(
 def on_the_fly(
     scene: str, *, frames: int = 4, height: int = 480, width: int = 640, seed: int = 0, **options: Any
 ) -> Dataset:
-    """The same frames without a folder, rendered when they are read.
+    """The frames that :func:`write_rendered` would write, rendered when they are read.
+
+    Parameters
+    ----------
+    scene : str
+        As in :func:`bdis.synthetic.render`, like ``height``, ``width``, ``seed`` and ``options``.
+    frames : int
+        Number of frames along the path of the cameras.
+
+    Returns
+    -------
+    Dataset
 
     Examples
     --------
@@ -145,11 +161,7 @@ def on_the_fly(
 
     def entry(number: int) -> Entry:
         def read() -> Frame:
-            pair = render(scene, height, width, seed=seed, frame=number, **options)
-            return Frame(
-                group, f"{number:06d}", pair.left, pair.right, rig_of(pair), pair.depth_mm, pair.full_disparity,
-                pair.occluded, max_disparity_px=round_up(float(pair.full_disparity.max()) + 1),
-            )  # fmt: skip
+            return frame_of(render(scene, height, width, seed=seed, frame=number, **options), group, f"{number:06d}")
 
         return Entry(group, f"{number:06d}", read)
 
@@ -157,7 +169,19 @@ def on_the_fly(
 
 
 def parse_scene(text: str) -> tuple[str, dict[str, Any]]:
-    """The scene and its options in ``SCENE,name=value,...``; numbers become numbers.
+    """Parse ``SCENE,name=value,...``.
+
+    Parameters
+    ----------
+    text : str
+        What follows "render:".
+
+    Returns
+    -------
+    scene : str
+        Name of the scene.
+    options : dict of str to object
+        Its options, numbers as int or float.
 
     Examples
     --------
@@ -169,7 +193,7 @@ def parse_scene(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def with_baseline(options: dict[str, Any], first: RenderedPair) -> dict[str, Any]:
-    """A wanted disparity sets the distance between the cameras once: the cameras of a sequence do not change."""
+    """Replace a requested disparity by the baseline of the first frame, the same for the whole sequence."""
     if options.get("disparity_px") is None:
         return options
     return {**options, "disparity_px": None, "baseline_mm": first.baseline_mm}
@@ -179,6 +203,31 @@ def rig_of(pair: RenderedPair) -> Rig:
     """The cameras of a rendered pair."""
     height, width = pair.depth_mm.shape
     return Rig(pair.focal_px, pair.cx, pair.cy, pair.baseline_mm, size=(width, height))
+
+
+def frame_of(pair: RenderedPair, group: str, name: str) -> Frame:
+    """A rendered pair as a frame with exact depth, disparity and occlusion everywhere.
+
+    Parameters
+    ----------
+    pair : RenderedPair
+        What :func:`bdis.synthetic.render` returned.
+    group, name : str
+        Names of its group and of the frame.
+
+    Returns
+    -------
+    Frame
+
+    Examples
+    --------
+    >>> frame_of(render("plane", 32, 48, disparity_px=10), "rendered plane", "1").max_disparity_px
+    16.0
+    """
+    return Frame(
+        group, name, pair.left, pair.right, rig_of(pair), pair.depth_mm, pair.full_disparity, pair.occluded,
+        max_disparity_px=round_up(float(pair.full_disparity.max()) + 1),
+    )  # fmt: skip
 
 
 def _description(folder: Path) -> dict[str, Any] | None:

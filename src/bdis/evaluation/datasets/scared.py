@@ -1,6 +1,7 @@
-"""SCARED: in-vivo keyframes with structured light, 1280x1024, raw; rectified here as they are read.
+"""SCARED: in-vivo keyframes with structured light, 1280x1024, raw; rectified when they are read.
 
-Depth is that of the raw left camera: its points are turned with the camera and put at their nearest rectified pixel.
+The reference is depth of the raw left camera: its points are rotated like the camera and assigned to their nearest
+rectified pixel.
 """
 
 import json
@@ -23,7 +24,7 @@ LOOKED_FOR = (
     "dataset_N/keyframe_M/{Left_Image.png, Right_Image.png, endoscope_calibration.yaml, left_depth_map.tiff}, "
     "for sequences also data/{rgb.mp4, frame_data.tar.gz, scene_points.tar.gz}"
 )
-EXCLUDED = "D4+D5+D1K4"  # bad calibration; the paper leaves them out as well
+EXCLUDED = "D4+D5+D1K4"  # bad calibration; the paper excludes them as well
 MIN_REFERENCE = 0.1  # a frame with less reference is not scored, as in the challenge
 NEAREST_MM = 30.0
 
@@ -42,6 +43,7 @@ def find(folder: Path) -> dict[str, Path]:
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     return bool(find(folder))
 
 
@@ -52,13 +54,22 @@ def load(
     exclude: str = EXCLUDED,
     every: int = 1,
 ) -> Dataset:
-    """SCARED.
+    """Open SCARED.
 
     Parameters
     ----------
-    frames : "keyframes", or the "sequences" recorded from them, whose reference drifts with time
-    exclude : data sets and keyframes to leave out, joined by +; "none" for all of them
-    every : of a sequence, only each such frame
+    folder : Path
+        See :func:`find`.
+    frames : {"keyframes", "sequences"}
+        The keyframes, or the sequences recorded from them, whose reference drifts with time.
+    exclude : str
+        Data sets and keyframes to leave out, joined by +; "none" to leave out nothing.
+    every : int
+        Take every n-th frame of a sequence.
+
+    Returns
+    -------
+    Dataset
     """
     if frames not in ("keyframes", "sequences"):
         raise ValueError(f"frames must be 'keyframes' or 'sequences', but it is {frames!r}")
@@ -85,12 +96,15 @@ def rectified_depth(points_mm: Array, rectifier: Rectifier) -> NDArray[np.float3
 
     Parameters
     ----------
-    points_mm : float (height, width, 3), X, Y, Z in the raw left camera; NaN or Z = 0 where unknown
-    rectifier : of these cameras
+    points_mm : ndarray of float, shape (h, w, 3)
+        X, Y, Z in the raw left camera; NaN or Z = 0 where unknown.
+    rectifier : Rectifier
+        The rectifier of these cameras.
 
     Returns
     -------
-    float32 (height, width), mm; NaN = unknown; of several points at a pixel the nearest
+    ndarray of float32, shape (h, w)
+        mm, NaN where unknown; of several points at a pixel the nearest.
 
     Examples
     --------
@@ -158,7 +172,7 @@ def _sequence(name: str, path: Path, every: int) -> list[Entry]:
 
 
 class _Recording:
-    """A video and its two archives, read forward; going back means starting again."""
+    """A video and its two archives, read forwards; going back means reading from the beginning."""
 
     def __init__(self, path: Path, group: str):
         self._path, self._group = path, group
@@ -166,8 +180,8 @@ class _Recording:
         self._video = self._open()
         self.count = int(self._video.get(self._cv2.CAP_PROP_FRAME_COUNT))
         self._next = 0
-        self._calibrations = _Tape(path / "data" / "frame_data.tar.gz")
-        self._points = _Tape(path / "data" / "scene_points.tar.gz")
+        self._calibrations = _Archive(path / "data" / "frame_data.tar.gz")
+        self._points = _Archive(path / "data" / "scene_points.tar.gz")
         self._last: tuple[bytes, Rectifier] | None = None
 
     def frame(self, number: int) -> Frame:
@@ -195,7 +209,7 @@ class _Recording:
         return np.ascontiguousarray(image[..., ::-1])
 
     def _rectifier(self, content: bytes, left: Array) -> Rectifier:
-        """The maps are made anew only when the calibration changes."""
+        """The rectifier is computed again only when the calibration changes."""
         found = json.loads(content).get("camera-calibration")
         key = json.dumps(found).encode()
         if self._last is None or self._last[0] != key:
@@ -210,8 +224,8 @@ class _Recording:
         return self._last[1]
 
 
-class _Tape:
-    """Files of a tar.gz, which can only be wound forward."""
+class _Archive:
+    """Files of a tar.gz archive, which can only be read forwards."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -219,15 +233,15 @@ class _Tape:
 
     def read(self, name: str) -> bytes:
         """The content of the file of this name, in any folder of the archive."""
-        for _ in range(2):  # from where it stands, then from the start
+        for _ in range(2):  # from the current position, then from the beginning
             if self._members is None:
-                self._tape = tarfile.open(self._path, "r|gz")  # noqa: SIM115  # kept open between frames
-                self._members = iter(self._tape)
+                self._open_file = tarfile.open(self._path, "r|gz")  # noqa: SIM115  # kept open between frames
+                self._members = iter(self._open_file)
             for member in self._members:
                 if member.isfile() and Path(member.name).name == name:
-                    file = self._tape.extractfile(member)
+                    file = self._open_file.extractfile(member)
                     assert file is not None
                     return file.read()
-            self._tape.close()
+            self._open_file.close()
             self._members = None
         raise ValueError(f"{self._path} has no {name}")

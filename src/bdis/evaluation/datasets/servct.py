@@ -14,8 +14,8 @@ LOOKED_FOR = (
     "Experiment_1 and Experiment_2 with Left_rectified/NNN.png, Right_rectified/NNN.png, "
     "Rectified_calibration/NNN.json and Ground_truth_CT/{DepthL,Disparity,OcclusionL}/NNN.png"
 )
-SCALE = 256.0  # steps per mm of depth, and per px of disparity, in files of 16 bit
-NEAREST_MM = 30.0  # tissue is never nearer: what matchers may expect
+SCALE = 256.0  # grey levels per mm of depth and per px of disparity in 16-bit files
+NEAREST_MM = 30.0  # tissue is never nearer; gives the largest disparity
 # Colours of OcclusionL, RGB.
 NO_REFERENCE = (0, 0, 255)
 NOT_IN_BOTH = ((255, 255, 0), (255, 0, 0), (0, 255, 0))  # outside the other view, occluded in right, in left
@@ -30,15 +30,23 @@ def find(folder: Path) -> list[Path]:
 
 
 def detect(folder: Path) -> bool:
+    """Whether a folder has this layout."""
     return bool(find(folder))
 
 
 def load(folder: Path, *, reference: Literal["CT", "RGB"] = "CT") -> Dataset:
-    """SERV-CT.
+    """Open SERV-CT.
 
     Parameters
     ----------
-    reference : "CT", or "RGB", which only Experiment_2 has
+    folder : Path
+        See :func:`find`.
+    reference : {"CT", "RGB"}
+        "RGB" exists only for Experiment_2.
+
+    Returns
+    -------
+    Dataset
     """
     if reference not in ("CT", "RGB"):
         raise ValueError(f"reference must be 'CT' or 'RGB', but it is {reference!r}")
@@ -77,9 +85,9 @@ def _entry(experiment: Path, truth: Path, left: Path) -> Entry:
 
 
 def _read_map(path: Path) -> Array:
-    """Depth in mm or disparity in px; files of 8 bit hold whole ones."""
-    steps = read_image(path)
-    if steps.ndim != 2:
-        raise ValueError(f"{path} has {steps.shape[2]} channels; expected one")
-    values = steps / np.float32(SCALE if steps.dtype == np.uint16 else 1)
-    return np.where(steps > 0, values, np.float32(np.nan)).astype(np.float32)
+    """Depth in mm or disparity in px; 8-bit files store whole numbers."""
+    levels = read_image(path)
+    if levels.ndim != 2:
+        raise ValueError(f"{path} has {levels.shape[2]} channels; expected one")
+    values = levels / np.float32(SCALE if levels.dtype == np.uint16 else 1)
+    return np.where(levels > 0, values, np.float32(np.nan)).astype(np.float32)

@@ -1,1 +1,1 @@
-"""The tables of the paper, rerun."""
+"""The tables of the paper: its printed numbers, and the same experiments run again."""

@@ -1,11 +1,11 @@
-"""The numbers the paper prints, to be shown beside ours.
+"""The numbers printed in the paper, to be shown beside measured ones.
 
 "BDIS: Bayesian Dense Inverse Searching Method for Real-Time Stereo Surgical Image Matching"; errors in mm, validity
 in thousands of pixels, times in s on one core of an i5-9400 (networks: GTX 1080 Ti).
 """
 
-# Which of our methods is which of the paper's; networks have no counterpart here.
-OURS = {"ELAS": "elas", "SGBM": "sgbm", "DIS": "dis", "BDIS 2021": "bdis-2021", "BDIS": "bdis-paper"}
+# The method of the registry that corresponds to each of the paper's methods; its networks have none.
+METHOD_NAMES = {"ELAS": "elas", "SGBM": "sgbm", "DIS": "dis", "BDIS 2021": "bdis-2021", "BDIS": "bdis-paper"}
 
 # Synthetic colon: median, mean, validity, time.
 SYNTHETIC = {

@@ -1,10 +1,10 @@
-"""The paper's tables, rerun: ours beside the printed numbers, as far as the data at hand allows."""
+"""The paper's tables, measured again and shown beside the printed numbers, as far as the available data allows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,13 @@ from ...matching.matcher import StereoMatcher
 from ..baselines import METHODS, Method, method
 from ..datasets import Dataset, Entry, Frame, open_dataset
 from ..report.html import Table
-from ..runner import Outcome, Plan, Source
+from ..runner import BenchmarkPlan, DatasetChoice, Outcome, with_settings
 from ..summary import Row, counted
 from . import printed
 
 SYNTHETIC_SETS = ("30", "31")
 HAMLYN_SETS = ("6", "20", "21")
-HAMLYN_MAX_MM = 300.0  # what is further counts as unknown, as in the rectified Hamlyn release
+HAMLYN_MAX_MM = 300.0  # larger depths count as unknown, as in the rectified Hamlyn release
 PUBLISHED = " (published depth)"
 AGAINST = " against ELAS"
 VARIANCE = "bdis-paper with variance"
@@ -33,8 +33,26 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 def paper_plans(
     path: Path, extra: Sequence[Method], *, most: int | None, rounds: int, jobs: int
-) -> tuple[Plan, Plan, list[str]]:
-    """What to run on the authors' set in ``path``: the comparison, the ablation; and what is missing, in words.
+) -> tuple[BenchmarkPlan, BenchmarkPlan, list[str]]:
+    """The runs behind the paper's tables.
+
+    Parameters
+    ----------
+    path : Path
+        The folder of the authors' data set.
+    extra : sequence of Method
+        Methods to compare beside those of the paper and the default one.
+    most : int or None
+        At most this many frames of each set.
+    rounds, jobs : int
+        As in :class:`bdis.evaluation.runner.BenchmarkPlan`.
+
+    Returns
+    -------
+    comparison, ablation : BenchmarkPlan
+        What to run.
+    notes : list of str
+        What is missing, in words.
 
     Raises
     ------
@@ -42,72 +60,93 @@ def paper_plans(
         There is neither a virtual colon nor a Hamlyn set.
     """
     found = [group.removeprefix("set ") for group in open_dataset(path, "authors").groups]
-    notes = []
-    methods = []
-    for name in [*printed.OURS.values(), next(iter(METHODS))]:
-        if name not in METHODS:
-            notes.append(f"method {name} is not in this version: its columns are empty")
-        elif METHODS[name].needs is not None:
-            notes.append(f"method {name} needs {METHODS[name].needs}: its columns are empty")
-        else:
-            methods.append(METHODS[name])
-    paper = method(printed.OURS["BDIS"])
-    methods.append(_variant(paper, VARIANCE, {"variance": "paper"}))
-    methods += [each for each in extra if each.name not in [known.name for known in methods]]
-
-    where = path.resolve()
-    synthetic = "+".join(name for name in SYNTHETIC_SETS if name in found)
-    sources = []
-    if synthetic:
-        exact, published = (
-            open_dataset(path, "authors", sets=synthetic, decoding=d).thinned(most) for d in ("exact", "published")
-        )
-        sources += [Source(f"{where} exact", exact), Source(f"{where} published", published, timed=False)]
-    ablation = list(sources)
+    synthetic = [name for name in SYNTHETIC_SETS if name in found]
     hamlyn = [name for name in HAMLYN_SETS if name in found]
     if not synthetic and not hamlyn:
         raise ValueError(f"{path} has sets {', '.join(found)}; the paper's tables need 30 and 31, or 6, 20 and 21")
-    missing = [name for name in (*SYNTHETIC_SETS, *HAMLYN_SETS) if name not in found]
-    if missing:
+    paper = method(printed.METHOD_NAMES["BDIS"])
+    methods, notes = _available_methods()
+    methods.append(_variant(paper, VARIANCE, {"variance": "paper"}))
+    methods += [each for each in extra if each.name not in [known.name for known in methods]]
+
+    choices = _synthetic_choices(path, synthetic, most) if synthetic else []
+    ablation = list(choices)
+    if missing := [name for name in (*SYNTHETIC_SETS, *HAMLYN_SETS) if name not in found]:
         notes.append(f"{path} has no set {', '.join(missing)}: left out")
     if hamlyn and "elas" in [each.name for each in methods]:
-        data = open_dataset(path, "authors", sets="+".join(hamlyn)).thinned(most)
-        sources.append(Source(f"{where} against ELAS", _against(data, method("elas")), without=("elas",)))
+        data = _against(open_dataset(path, "authors", sets="+".join(hamlyn)).thinned(most), method("elas"))
+        choices.append(DatasetChoice(f"{path.resolve()} against ELAS", data, without=("elas",)))
     elif hamlyn:
         notes.append("the table against ELAS on Hamlyn needs the method elas: left out")
-    notes.append("GwcNet and PSMNet are networks and not run here; SERV-CT and SCARED: bdis bench FOLDER")
+    notes.append("GwcNet and PSMNet are networks and are not run; for SERV-CT and SCARED use: bdis bench FOLDER")
     without = [_variant(paper, name, changes) for name, changes in ABLATIONS.items()]
     return (
-        Plan(sources, methods, rounds=rounds, jobs=jobs),
-        Plan(ablation, [paper, *without], rounds=0, jobs=jobs),
+        BenchmarkPlan(choices, methods, rounds=rounds, jobs=jobs),
+        BenchmarkPlan(ablation, [paper, *without], rounds=0, jobs=jobs),
         notes,
     )
 
 
 def paper_tables(outcome: Outcome, rows: list[Row], ablation: list[Row]) -> list[Table]:
-    """The tables, ours beside the printed numbers."""
-    figures = {(row.group, row.method): row for row in rows}
-    tables = [_synthetic(figures), _hamlyn(figures), _coverage(outcome)]
-    tables += [_ablation({(row.group, row.method): row for row in ablation}), _times(figures)]
+    """The tables, measured values beside the printed ones.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Result of the comparison.
+    rows : list of Row
+        Its summary.
+    ablation : list of Row
+        Summary of the ablation.
+
+    Returns
+    -------
+    list of Table
+        Those for which there is data.
+    """
+    found = {(row.group, row.method): row for row in rows}
+    tables = [_synthetic(found), _hamlyn(found), _coverage(outcome)]
+    tables += [_ablation({(row.group, row.method): row for row in ablation}), _times(found)]
     return [table for table in tables if table.rows]
 
 
 # --- What is run ------------------------------------------------------------------------------------------------------
 
 
+def _available_methods() -> tuple[list[Method], list[str]]:
+    """The paper's methods and the default one, as far as they can run here, and notes on the others."""
+    methods, notes = [], []
+    for name in [*printed.METHOD_NAMES.values(), next(iter(METHODS))]:
+        if METHODS[name].needs is not None:
+            notes.append(f"method {name} needs {METHODS[name].needs}: its columns are empty")
+        else:
+            methods.append(METHODS[name])
+    return methods, notes
+
+
+def _synthetic_choices(path: Path, names: list[str], most: int | None) -> list[DatasetChoice]:
+    """The virtual colon with exact and with published depth."""
+    exact, published = (
+        open_dataset(path, "authors", sets="+".join(names), decoding=decoding).thinned(most)
+        for decoding in ("exact", "published")
+    )
+    where = path.resolve()
+    return [DatasetChoice(f"{where} exact", exact), DatasetChoice(f"{where} published", published, timed=False)]
+
+
 def _variant(of: Method, name: str, changes: dict[str, Any]) -> Method:
-    """One of ours with some settings changed."""
+    """A method of bdis with some settings changed."""
 
     def make(max_disparity_px: float | None) -> StereoMatcher:
         matcher = of.make(max_disparity_px)
         assert isinstance(matcher, StereoMatcher)
-        return StereoMatcher(**asdict(replace(matcher.settings, **changes)))
+        return with_settings(matcher, **changes)
 
     return Method(name, f"{of.name}, {changes}", None, make)
 
 
 def _against(data: Dataset, reference: Method) -> Dataset:
-    """The same frames with what a method makes of them as the reference."""
+    """The same frames with the result of a method as their reference."""
 
     def entry(of: Entry) -> Entry:
         group = of.group + AGAINST
@@ -127,7 +166,7 @@ def _against(data: Dataset, reference: Method) -> Dataset:
 
 # --- Tables -----------------------------------------------------------------------------------------------------------
 
-Figures = dict[tuple[str, str], Row]
+RowsByName = dict[tuple[str, str], Row]  # by group and method
 
 
 def _number(value: float | None, form: str = "{:.3f}") -> str:
@@ -142,31 +181,33 @@ def _seconds(row: Row | None) -> str:
     return "-" if row is None or row.times is None else f"{row.times['median_ms'] / 1e3:.4f}"
 
 
-def _own(figures: Figures, group: str) -> list[str]:
-    """Methods on a group that are none of the paper's."""
-    return [name for (where, name) in figures if where == group and name not in (*printed.OURS.values(), VARIANCE)]
+def _own(found: RowsByName, group: str) -> list[str]:
+    """Methods on a group that are not in the paper."""
+    return [
+        name for (where, name) in found if where == group and name not in (*printed.METHOD_NAMES.values(), VARIANCE)
+    ]
 
 
-def _synthetic(figures: Figures) -> Table:
+def _synthetic(found: RowsByName) -> Table:
     header = ["", "method", *["median", "mean", "validity", "time"], *["median", "mean", "validity"] * 2, "time"]
     spans = [("", 2), ("printed", 4), ("here, published depth", 3), ("here, exact depth", 4)]
     lines = []
     for name in SYNTHETIC_SETS:
         group = f"set {name}"
-        if not any(where == group for where, _ in figures):
+        if not any(where == group for where, _ in found):
             continue
         block = f"{printed.LIGHT[name]} (set {name})"
-        names = {**{known: printed.OURS.get(known) for known in printed.SYNTHETIC[name]}}
-        names |= {ours: ours for ours in _own(figures, group)}
+        names = {**{known: printed.METHOD_NAMES.get(known) for known in printed.SYNTHETIC[name]}}
+        names |= {ours: ours for ours in _own(found, group)}
         for known, ours in names.items():
             shown = printed.SYNTHETIC[name].get(known)
             median, mean, valid, seconds = shown if shown else (None,) * 4
             line = [block, known if ours in (None, known) else f"{known} = {ours}"]
             line += [_number(median), _number(mean), _number(valid, "{:.1f}"), _number(seconds)]
-            for row in (figures.get((group + PUBLISHED, ours or "")), figures.get((group, ours or ""))):
+            for row in (found.get((group + PUBLISHED, ours or "")), found.get((group, ours or ""))):
                 valid = None if row is None else row.score.valid / 1e3
                 line += [*_median_and_mean(row), _number(valid, "{:.1f}")]
-            lines.append([*line, _seconds(figures.get((group, ours or "")))])
+            lines.append([*line, _seconds(found.get((group, ours or "")))])
     notes = [
         "Median and mean absolute depth error, mm; validity: predicted pixels, thousands; time, s, printed for an "
         "i5-9400 and measured here on this machine, one core each.",
@@ -175,26 +216,26 @@ def _synthetic(figures: Figures) -> Table:
     return Table("Synthetic colon (the paper's Table I)", header, lines, notes, spans=spans)
 
 
-def _hamlyn(figures: Figures) -> Table:
-    groups = list(dict.fromkeys(group for group, _ in figures if group.endswith(AGAINST)))
-    ours = [printed.OURS[name] for name in printed.HAMLYN_METHODS]
-    own = _own(figures, groups[0]) if groups else []
+def _hamlyn(found: RowsByName) -> Table:
+    groups = list(dict.fromkeys(group for group, _ in found if group.endswith(AGAINST)))
+    ours = [printed.METHOD_NAMES[name] for name in printed.HAMLYN_METHODS]
+    own = _own(found, groups[0]) if groups else []
     names = [*printed.HAMLYN_METHODS, *own]
     header = ["", *names * 3]
-    spans = [("", 1), *((figure, len(names)) for figure in ("median", "mean", "standard deviation"))]
+    spans = [("", 1), *((metric, len(names)) for metric in ("median", "mean", "standard deviation"))]
     lines = []
     for group in groups:
-        rows = [figures.get((group, name)) for name in [*ours, *own]]
+        rows = [found.get((group, name)) for name in [*ours, *own]]
         cells = [
-            _number(getattr(row.score, figure) if row is not None and row.scored else None, "{:.2f}")
-            for figure in ("median_mm", "mean_mm", "std_mm")
+            _number(getattr(row.score, metric) if row is not None and row.scored else None, "{:.2f}")
+            for metric in ("median_mm", "mean_mm", "std_mm")
             for row in rows
         ]
         frames = next(row.frames for row in rows if row is not None)
         lines.append([f"{group.removesuffix(AGAINST)} here, {counted(frames, 'frame')}", *cells])
     if lines:
-        for name, figures_printed in printed.HAMLYN.items():
-            cells = [text for values in figures_printed for text in [*(f"{v:.2f}" for v in values), *["-"] * len(own)]]
+        for name, values_printed in printed.HAMLYN.items():
+            cells = [text for values in values_printed for text in [*(f"{v:.2f}" for v in values), *["-"] * len(own)]]
             lines.append([f"{name} printed", *cells])
     notes = [
         "Absolute difference in depth from ELAS, mm, where both predict. The paper groups its frames by distance into "
@@ -209,9 +250,9 @@ def _coverage(outcome: Outcome) -> Table:
     columns = [(VARIANCE, PUBLISHED), (VARIANCE, ""), (own, "")]
     found: dict[tuple[str, str, str], float] = {}
     for record in outcome.frames:
-        for name, figures in record["methods"].items():
-            if "score" in figures:
-                found[record["group"], record["frame"], name] = 100 * figures["score"]["within_196sigma"]
+        for name, values in record["methods"].items():
+            if "score" in values:
+                found[record["group"], record["frame"], name] = 100 * values["score"]["within_196sigma"]
     lines = []
     for name, letter in zip(SYNTHETIC_SETS, "Aa"):
         group = f"set {name}"
@@ -231,17 +272,17 @@ def _coverage(outcome: Outcome) -> Table:
             lines.append([group, "mean", *(_number(float(v.mean()) if len(v) else None, "{:.1f}") for v in means)])
     header = ["", "frame", "printed", "published depth", "exact depth", "exact depth"]
     spans = [("", 3), (f"here, {VARIANCE}", 2), (f"here, {own}", 1)]
-    notes = ["Share of the depth errors within 1.96 sigma, %; 95 is right. The paper prints ten frames of each set."]
+    notes = ["Share of the depth errors within 1.96 sigma, %; 95 is ideal. The paper prints ten frames of each set."]
     return Table("Coverage of the variance (the paper's Table VI)", header, lines, notes, spans=spans)
 
 
-def _ablation(figures: Figures) -> Table:
-    paper = printed.OURS["BDIS"]
+def _ablation(found: RowsByName) -> Table:
+    paper = printed.METHOD_NAMES["BDIS"]
     lines = []
     for name in SYNTHETIC_SETS:
         for known, (median, mean) in printed.ABLATION[name].items():
             ours = paper if known == "BDIS" else known
-            rows = [figures.get((f"set {name}{d}", ours)) for d in (PUBLISHED, "")]
+            rows = [found.get((f"set {name}{d}", ours)) for d in (PUBLISHED, "")]
             if rows[1] is None:
                 continue
             cells = [text for row in rows for text in _median_and_mean(row)]
@@ -252,17 +293,17 @@ def _ablation(figures: Figures) -> Table:
     return Table("Ablation (the paper's Table VII)", header, lines, notes, spans=spans)
 
 
-def _times(figures: Figures) -> Table:
-    group = next((f"set {name}" for name in SYNTHETIC_SETS if any(g == f"set {name}" for g, _ in figures)), None)
-    if group is None or not any(row.times for row in figures.values()):
+def _times(found: RowsByName) -> Table:
+    group = next((f"set {name}" for name in SYNTHETIC_SETS if any(g == f"set {name}" for g, _ in found)), None)
+    if group is None or not any(row.times for row in found.values()):
         return Table("", [], [])
-    names: dict[str, str | None] = {known: printed.OURS.get(known) for known in printed.TIME}
+    names: dict[str, str | None] = {known: printed.METHOD_NAMES.get(known) for known in printed.TIME}
     names["BDIS with variance"] = VARIANCE
-    names |= {ours: ours for ours in _own(figures, group)}
-    elas = figures.get((group, "elas"))
+    names |= {ours: ours for ours in _own(found, group)}
+    elas = found.get((group, "elas"))
     lines = []
     for known, ours in names.items():
-        row = figures.get((group, ours or ""))
+        row = found.get((group, ours or ""))
         ratio = None
         if row is not None and row.times and elas is not None and elas.times:
             ratio = elas.times["median_ms"] / row.times["median_ms"]

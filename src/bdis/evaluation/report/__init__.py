@@ -1,1 +1,1 @@
-"""Results as tables, plots and pages."""
+"""Results of a benchmark as tables, plots and an HTML page."""

@@ -1,4 +1,4 @@
-"""The columns of the tables people read: what a figure is called, how it is written, and which way is better."""
+"""The columns of the tables: which metric each shows, how it is formatted, and which direction is better."""
 
 import math
 from collections.abc import Callable
@@ -8,30 +8,39 @@ from ..metrics import reliability_error
 from ..summary import Row
 
 NOTHING = "-"
-SECOND_TABLE = (
-    "1 sigma %",
-    "1.96 sigma %",
-    "NLL",
-    "AUSE",
-    "p error %",
-    "predicted %",
-    "min ms",
-)  # it starts with these
+# Where the columns are split over two tables, the second one starts with the first of these that is shown.
+SECOND_TABLE = ("1 sigma %", "1.96 sigma %", "NLL", "AUSE", "p error %", "predicted %", "min ms")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of a row; ``better``: -1 if smaller is, 1 if larger is, 0 if neither."""
+    """A column of a table.
+
+    Attributes
+    ----------
+    title : str
+        Its header.
+    explained : str
+        What it shows, for the legend.
+    better : int
+        -1 if smaller values are better, 1 if larger ones are, 0 if neither.
+    value : callable
+        Takes a row and returns its value, or None.
+    form : str
+        Format of the value.
+    mark : callable or None
+        Takes a row and returns text to append to the value.
+    """
 
     title: str
     explained: str
     better: int
     value: Callable[[Row], float | None]
     form: str = "{:.3f}"
-    mark: Callable[[Row], str] | None = None  # what is added to the figure
+    mark: Callable[[Row], str] | None = None
 
     def text(self, row: Row) -> str:
-        """The figure as it is written in a table."""
+        """The value as it is written in a table; "-" if there is none."""
         value = self.value(row)
         if value is None or math.isnan(value):
             return NOTHING
@@ -39,12 +48,12 @@ class Column:
 
 
 def columns(rows: list[Row]) -> list[Column]:
-    """Those that say something about these rows."""
+    """The columns in which at least one of these rows has a value."""
     return [column for column in COLUMNS if any(column.text(row) != NOTHING for row in rows)]
 
 
 def best(column: Column, rows: list[Row]) -> list[bool]:
-    """Which of the rows are the best in this column; none if there is nothing to compare."""
+    """For each row, whether it is the best in this column; all False if there is nothing to compare."""
     values = [column.value(row) for row in rows]
     known = [value for value in values if value is not None and not math.isnan(value)]
     if not column.better or len(known) < 2:
@@ -76,8 +85,8 @@ COLUMNS = [
            _if_scored(lambda row: row.score.valid / 1e3), "{:.1f}"),
     Column("coverage %", "their share of the pixels that have a reference", 1,
            _if_scored(lambda row: 100 * row.score.coverage), "{:.1f}"),
-    Column("equal cov.", "mean error (mm; px without a rig) with each method cut, by its own confidence, to the "
-           "coverage of the smallest; * has no confidence and is as it was", -1, lambda row: row.equal_mean,
+    Column("equal cov.", "mean error (mm; px without a rig) with each method reduced, by its own confidence, to the "
+           "smallest coverage of all; * has no confidence and is unchanged", -1, lambda row: row.equal_mean,
            mark=lambda row: "" if row.has_confidence else "*"),
     Column("RMSE mm", "root of the mean squared depth error", -1, lambda row: row.score.rmse_mm),
     Column("EPE px", "mean absolute disparity error", -1, lambda row: row.score.epe_px, "{:.2f}"),
@@ -85,14 +94,16 @@ COLUMNS = [
     Column("bad 1 %", "more than 1 px off", -1, _percent("bad_1px"), "{:.1f}"),
     Column("bad 2 %", "more than 2 px off", -1, _percent("bad_2px"), "{:.1f}"),
     Column("bad 3 %", "more than 3 px off", -1, _percent("bad_3px"), "{:.1f}"),
-    Column("1 sigma %", "errors within one claimed standard deviation; 68.3 is right", 0,
+    Column("1 sigma %", "errors within one claimed standard deviation; 68.3 is ideal", 0,
            _percent("within_1sigma"), "{:.1f}"),
-    Column("1.96 sigma %", "errors within 1.96 of them; 95 is right", 0, _percent("within_196sigma"), "{:.1f}"),
+    Column("1.96 sigma %", "errors within 1.96 claimed standard deviations; 95 is ideal", 0,
+           _percent("within_196sigma"), "{:.1f}"),
     Column("NLL", "negative log likelihood of the disparity error under the claimed variance, nats", -1,
            lambda row: row.score.nll, "{:.2f}"),
-    Column("AUSE", "area under the sparsification error, mm (px without a rig); 0: the confidence sorts pixels as "
-           "their errors would", -1, lambda row: row.score.ause),
-    Column("p error %", "distance of the probability from the share within 1 px", -1, _probability_error, "{:.1f}"),
+    Column("AUSE", "area under the sparsification error, mm (px without a rig); 0 if the confidence orders the "
+           "pixels by their errors", -1, lambda row: row.score.ause),
+    Column("p error %", "mean distance of the probability from the share of pixels within 1 px", -1,
+           _probability_error, "{:.1f}"),
     Column("predicted %", "pixels with a disparity, with or without reference", 0,
            lambda row: 100 * row.predicted, "{:.1f}"),
     Column("min ms", "shortest time per frame", -1, _time("min_ms"), "{:.2f}"),

@@ -1,4 +1,4 @@
-"""SCARED and SERV-CT, frame by frame beside the numbers the paper prints."""
+"""SCARED and SERV-CT frame by frame, beside the numbers printed in the paper."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,17 @@ from .html import Table
 
 
 def frame_tables(outcome: Outcome) -> list[Table]:
-    """The paper's tables of these data sets, if they are among what was run; the figures it prints beside ours."""
+    """The paper's tables of SCARED and SERV-CT, as far as these were run: printed numbers beside the measured ones.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What :func:`bdis.evaluation.runner.run` returned.
+
+    Returns
+    -------
+    list of Table
+    """
     scared, servct = {}, {}
     for record in outcome.frames:
         if record["group"] == "SCARED":
@@ -38,20 +48,20 @@ def _table(
     title: str,
     methods: list[str],
     frames: dict[str, dict[str, Any]],
-    figure: str,
+    metric: str,
     printed_methods: tuple[str, ...],
     values: Mapping[str, tuple[float, ...]],
     coverage: Mapping[str, float],
 ) -> Table:
-    """A line per frame: the printed errors, ours, the printed share within 1.96 sigma, ours."""
+    """A line per frame: printed and measured errors, then printed and measured shares within 1.96 sigma."""
     unknown = (math.nan,) * len(printed_methods)
-    within = {name: [100 * _figure(found, name, "within_196sigma") for found in frames.values()] for name in methods}
+    within = {name: [100 * _metric(found, name, "within_196sigma") for found in frames.values()] for name in methods}
     within = {name: shares for name, shares in within.items() if np.isfinite(shares).any()}
     columns: list[list[float]] = list(map(list, zip(*(values.get(frame, unknown) for frame in frames))))
-    columns += [[_figure(found, name, figure) for found in frames.values()] for name in methods]
+    columns += [[_metric(found, name, metric) for found in frames.values()] for name in methods]
     columns += [[coverage.get(frame, math.nan) for frame in frames], *within.values()]
     errors = len(printed_methods) + len(methods)
-    texts = [_column(column, "{:.3f}" if place < errors else "{:.1f}") for place, column in enumerate(columns)]
+    texts = [_column(column, "{:.3f}" if index < errors else "{:.1f}") for index, column in enumerate(columns)]
     rows = [[name, *cells] for name, *cells in zip([*frames, "mean of the above"], *texts)] if frames else []
     header = ["", *printed_methods, *methods, "printed", *within]
     spans = [
@@ -64,12 +74,12 @@ def _table(
 
 
 def _column(numbers: list[float], form: str) -> list[str]:
-    """The numbers and their mean as they are written."""
+    """The numbers and their mean, formatted."""
     known = [number for number in numbers if math.isfinite(number)]
     mean = float(np.mean(known)) if known else math.nan
     return [form.format(number) if math.isfinite(number) else "-" for number in (*numbers, mean)]
 
 
-def _figure(found: dict[str, Any], method: str, figure: str) -> float:
-    value = found.get(method, {}).get("score", {}).get(figure)
+def _metric(found: dict[str, Any], method: str, metric: str) -> float:
+    value = found.get(method, {}).get("score", {}).get(metric)
     return math.nan if value is None else float(value)

@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing from outside, to be opened, sent and shown."""
+"""The report: one HTML page with everything in it, without references to other files or sites."""
 
 from __future__ import annotations
 
@@ -11,27 +11,34 @@ import numpy as np
 
 from ...common.atomic import write_whole
 from ...common.machine import machine
+from ..baselines import METHODS
 from ..samples import Sample
 from ..summary import Row, counted
 from . import pictures
 from .columns import COLUMNS, NOTHING, SECOND_TABLE, Column, best, columns
-from .plots import colour_of, error_coverage_plot, reliability_plot, time_error_plot
+from .plots import color_of, error_coverage_plot, reliability_plot, time_error_plot
 
 STYLE = Path(__file__).with_name("report.css")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table in words.
+    """A table of text.
 
     Attributes
     ----------
-    title : what it is
-    header : a name per column
-    rows : cells; rows with the same first cell are a block
-    notes : remarks below it
-    strong : cells in bold, by row and column
-    spans : a line above the header: words and the number of columns they are over; may be empty
+    title : str
+        Its heading.
+    header : list of str
+        A name per column.
+    rows : list of list of str
+        Cells; consecutive rows with the same first cell form a block.
+    notes : list of str
+        Remarks below it.
+    strong : frozenset of tuple of int
+        Cells in bold, as (row, column).
+    spans : list of tuple of str and int
+        A line above the header: text and the number of columns it spans; may be empty.
     """
 
     title: str
@@ -42,18 +49,18 @@ class Table:
     spans: list[tuple[str, int]] = field(default_factory=list)
 
     def one_line_header(self) -> list[str]:
-        """The header with the words above it, where there is only one line for both.
+        """Header and spans in one line, for output that cannot show spans.
 
         Examples
         --------
         >>> Table("", ["", "mean", "time"], [], spans=[("", 1), ("printed", 2)]).one_line_header()
         ['', 'printed: mean', 'time']
         """
-        names, place = list(self.header), 0
+        names, column = list(self.header), 0
         for words, count in self.spans:
             if words:
-                names[place] = f"{words}: {names[place]}"
-            place += count
+                names[column] = f"{words}: {names[column]}"
+            column += count
         return names
 
 
@@ -71,20 +78,27 @@ def write_report(
 
     Parameters
     ----------
-    path : the HTML file
-    rows : what :func:`bdis.evaluation.summary.summarise` returned
-    samples : by group, files that :func:`bdis.evaluation.samples.pack_sample` made
-    command : that makes this report again
-    title : of the page
-    tables : shown before everything else
-    notes : remarks, such as what was left out
+    path : Path
+        The HTML file.
+    rows : list of Row
+        What :func:`bdis.evaluation.summary.summarise` returned.
+    samples : dict of str to Path
+        By group, files that :func:`bdis.evaluation.samples.pack_sample` made.
+    command : str
+        The command that makes this report again.
+    title : str
+        Title of the page.
+    tables : sequence of Table
+        Shown before everything else.
+    notes : sequence of str
+        Remarks, such as what was left out.
 
     Raises
     ------
     ImportError
         Matplotlib is not installed.
     OSError
-        The file cannot be written; nothing half-written is left.
+        The file cannot be written; no incomplete file is left.
 
     Examples
     --------
@@ -109,12 +123,13 @@ def write_report(
     for group in groups:
         parts.append(_group(group, [row for row in rows if row.group == group], samples.get(group)))
     parts.append(_legend(rows))
+    parts.append(_settings(methods))
     page = _PAGE.format(title=escape(title), style=STYLE.read_text(), body="\n".join(parts))
     write_whole(path, page.encode())
 
 
 def paper_form(rows: list[Row]) -> Table:
-    """The paper's form: figures down, methods across, a block per data set."""
+    """The layout of the paper's tables: metrics down, methods across, a block per data set."""
     methods = list(dict.fromkeys(row.method for row in rows))
     wanted = [column for column in COLUMNS if column.title in ("median mm", "mean mm", "valid k-px")]
     wanted.sort(key=lambda column: ["median mm", "mean mm", "valid k-px"].index(column.title))
@@ -122,12 +137,12 @@ def paper_form(rows: list[Row]) -> Table:
     strong: set[tuple[int, int]] = set()
     for group in dict.fromkeys(row.group for row in rows):
         members = [row for row in rows if row.group == group]
-        place = {row.method: 2 + methods.index(row.method) for row in members}
+        column_of = {row.method: 2 + methods.index(row.method) for row in members}
         for column, name in zip(wanted, ("Median", "Mean", "Validity")):
             if all(column.text(row) == NOTHING for row in members):
                 continue
             tops = [row for row, top in zip(members, best(column, members)) if top and name != "Validity"]
-            strong |= {(len(lines), place[row.method]) for row in tops}
+            strong |= {(len(lines), column_of[row.method]) for row in tops}
             lines.append([group, name, *_across(methods, {row.method: column.text(row) for row in members})])
         if any(row.times for row in members):
             seconds = {row.method: f"{row.times['median_ms'] / 1e3:.4f}" for row in members if row.times}
@@ -149,8 +164,8 @@ def _head(
     return f"""<header><h1>{escape(title)}</h1>
 <p class="lead">{scope}</p>
 <pre>{escape(command)}</pre>
-<p class="small">{escape(facts)}. Figures are averages of per-frame figures. Times are taken method by method in turn,
-frame by frame, in one process with one thread.</p>{f"<ul class='notes'>{remarks}</ul>" if remarks else ""}</header>"""
+<p class="small">{escape(facts)}. Metrics are averages over frames. Times are measured with the methods taking turns on
+each frame, in one process with one thread.</p>{f"<ul class='notes'>{remarks}</ul>" if remarks else ""}</header>"""
 
 
 def _section(title: str, content: str, lead: str = "") -> str:
@@ -167,8 +182,8 @@ def _table(table: Table) -> str:
     lines = []
     for number, row in enumerate(table.rows):
         is_new = number == 0 or names[number - 1] != row[0]
-        shown = row if is_new else ["", *row[1:]]  # a block says its name once
-        cells = [_cell(cell, (number, place) in table.strong) for place, cell in enumerate(shown)]
+        shown = row if is_new else ["", *row[1:]]  # the name of a block is shown once
+        cells = [_cell(cell, (number, column) in table.strong) for column, cell in enumerate(shown)]
         mark = " class=block" if has_blocks and is_new and number else ""
         lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
     notes = "".join(f"<p class='small'>{escape(note)}</p>" for note in table.notes)
@@ -185,55 +200,55 @@ def _cell(text: str, is_best: bool) -> str:
 def _group(group: str, rows: list[Row], sample: Path | None) -> str:
     shown = columns(rows)
     strong = frozenset(
-        (line, 1 + place) for place, column in enumerate(shown) for line, top in enumerate(best(column, rows)) if top
+        (line, 1 + index) for index, column in enumerate(shown) for line, top in enumerate(best(column, rows)) if top
     )
     cells = [[row.method, *(column.text(row) for column in shown)] for row in rows]
     tables = "".join(_table(part) for part in _halves(shown, cells, strong))
     plots = [
-        ("Error against coverage", "Lines: the surest pixels first. Dots: everything a method predicts.",
+        ("Error against coverage", "Lines: the most certain pixels first. Dots: all pixels that a method predicts.",
          error_coverage_plot(rows)),
         ("Time against error", "Lower left is better; both axes are logarithmic.", time_error_plot(rows)),
-        ("Reliability", "On the diagonal a probability is what it says.", reliability_plot(rows)),
+        ("Reliability", "On the diagonal the probability equals the share of correct pixels.", reliability_plot(rows)),
     ]  # fmt: skip
-    figures = "".join(
+    drawn = "".join(
         f"<figure class='plot'><figcaption><b>{name}</b><br>{words}</figcaption>{svg}</figure>"
         for name, words, svg in plots
         if svg is not None
     )
-    dots = "".join(f"{_dot(place)}{escape(row.method)} &ensp; " for place, row in enumerate(rows))
+    dots = "".join(f"{_dot(index)}{escape(row.method)} &ensp; " for index, row in enumerate(rows))
     names = f"<p class='methods'>{dots}</p>"
     skipped = rows[0].frames - rows[0].scored
     lead = counted(rows[0].frames, "frame") + (f", {skipped} of them without a score" if skipped else "")
     failed = [f"{row.method} failed on {row.failed}" for row in rows if row.failed]
     lead += f"; {', '.join(failed)}" if failed else ""
     views = _sample(Sample(sample), rows) if sample is not None and sample.is_file() else ""
-    return _section(group, f"{tables}{names if figures else ''}<div class='plots'>{figures}</div>{views}", lead + ".")
+    return _section(group, f"{tables}{names if drawn else ''}<div class='plots'>{drawn}</div>{views}", lead + ".")
 
 
 def _halves(shown: list[Column], cells: list[list[str]], strong: frozenset[tuple[int, int]]) -> list[Table]:
-    """How wrong, and how sure and how fast: all figures in one table would not fit a page."""
-    split = next((place for place, column in enumerate(shown) if column.title in SECOND_TABLE), len(shown))
+    """Errors in one table, confidence and time in another: all columns in one would be too wide."""
+    split = next((index for index, column in enumerate(shown) if column.title in SECOND_TABLE), len(shown))
     out = []
     for begin, end in ((0, split), (split, len(shown))):
         if begin < end:
-            marks = frozenset((line, place - begin) for line, place in strong if begin < place <= end)
+            marks = frozenset((line, column - begin) for line, column in strong if begin < column <= end)
             header = ["method", *(column.title for column in shown[begin:end])]
             out.append(Table("", header, [[line[0], *line[1 + begin : 1 + end]] for line in cells], strong=marks))
     return out
 
 
 def _sample(sample: Sample, rows: list[Row]) -> str:
-    """One frame in pictures: a row per method with its depth, its error and the surface."""
+    """Pictures of one frame: a row per method with its depth, its error and its surface."""
     unit = "px" if sample.rig is None else "mm"
     like = sample.reference if sample.reference is not None else next(iter(sample.maps.values()), None)
     if like is None:
         return ""
     low, high = pictures.bulk(like)
-    colours = "turbo" if sample.rig is None else "turbo_r"
+    colors = "turbo" if sample.rig is None else "turbo_r"
     what = "disparity" if sample.rig is None else "depth"
     cells = [_picture("left image", pictures.photograph(sample.left))]
     if sample.reference is not None:
-        cells.append(_picture(f"reference {what}", pictures.coloured(sample.reference, low, high, colours)))
+        cells.append(_picture(f"reference {what}", pictures.colored(sample.reference, low, high, colors)))
         if sample.rig is not None:
             cells.append(
                 _picture("reference surface", pictures.surface(sample.reference, sample.rig, sample.left, like))
@@ -244,26 +259,26 @@ def _sample(sample: Sample, rows: list[Row]) -> str:
         errors = {name: np.abs(each - sample.reference) for name, each in sample.maps.items()}
     tops = [pictures.bulk(error, 0, 90)[1] for error in errors.values() if np.isfinite(error).any()]
     top = float(np.median(tops)) if tops else 1.0
-    places = {row.method: place for place, row in enumerate(rows)}
+    index_of = {row.method: index for index, row in enumerate(rows)}
     for name, each in sample.maps.items():
-        cells = [_picture(what, pictures.coloured(each, low, high, colours))]
+        cells = [_picture(what, pictures.colored(each, low, high, colors))]
         if name in errors:
             known = errors[name][np.isfinite(errors[name])]
             words = f"error, mean {known.mean():.3f} {unit}" if known.size else "error: nothing predicted"
-            cells.append(_picture(words, pictures.coloured(errors[name], 0, top, "inferno")))
+            cells.append(_picture(words, pictures.colored(errors[name], 0, top, "inferno")))
         if sample.rig is not None:
             cells.append(_picture("surface", pictures.surface(each, sample.rig, sample.left, like)))
-        lines.append(f"<h4>{_dot(places[name])}{escape(name)}</h4><div class='views'>{''.join(cells)}</div>")
+        lines.append(f"<h4>{_dot(index_of[name])}{escape(name)}</h4><div class='views'>{''.join(cells)}</div>")
     scale = (
-        f"<p class='small scale'>{what} {low:.3g} <span class='{colours}'></span> {high:.3g} {unit}"
+        f"<p class='small scale'>{what} {low:.3g} <span class='{colors}'></span> {high:.3g} {unit}"
         + (f" &emsp; error 0 <span class='inferno'></span> {top:.2g} {unit} and more" if errors else "")
         + " &emsp; grey: unknown</p>"
     )
     return f"<h3>Frame {escape(sample.name)}</h3>{scale}{''.join(lines)}"
 
 
-def _dot(place: int) -> str:
-    return f"<i style='background:{colour_of(place)}'></i>"
+def _dot(index: int) -> str:
+    return f"<i style='background:{color_of(index)}'></i>"
 
 
 def _picture(words: str, address: str) -> str:
@@ -273,6 +288,16 @@ def _picture(words: str, address: str) -> str:
 def _legend(rows: list[Row]) -> str:
     items = "".join(f"<dt>{escape(c.title)}</dt><dd>{escape(c.explained)}</dd>" for c in columns(rows))
     return _section("What the columns are", f"<dl>{items}</dl>")
+
+
+def _settings(methods: list[str]) -> str:
+    """How each method of the registry is set up."""
+    known = [METHODS[name] for name in methods if name in METHODS]
+    items = "".join(
+        f"<dt>{escape(each.name)}</dt><dd>{escape('; '.join(filter(None, (each.describe(), each.details))))}</dd>"
+        for each in known
+    )
+    return _section("How the methods are set up", f"<dl>{items}</dl>") if items else ""
 
 
 _PAGE = """<!doctype html>

@@ -1,4 +1,4 @@
-"""Pictures of the report: depth, error and a view of the recovered surface, small, as data in the page."""
+"""Small pictures for the report, embedded in the page: depth, error and a view of the recovered surface."""
 
 import base64
 
@@ -12,17 +12,17 @@ from ...files.colors import UNKNOWN_ON_LIGHT
 
 WIDTH = 420  # px of a picture in the page
 BACKGROUND = (0x24, 0x2A, 0x31)
-YAW, PITCH = np.radians(24.0), np.radians(-14.0)  # from where the surface is looked at
+YAW, PITCH = np.radians(24.0), np.radians(-14.0)  # of the view of the surface
 
 
 def photograph(image: Array) -> str:
-    """An image as it is."""
+    """An image, unchanged but for its size, as the address of an ``img`` element."""
     return _address(_resized(as_rgb_bytes(image)))
 
 
-def coloured(values: Array, low: float, high: float, colours: str) -> str:
-    """A map in colours, grey where unknown."""
-    table = require("matplotlib", "a report").colormaps[colours]
+def colored(values: Array, low: float, high: float, colormap: str) -> str:
+    """A map in the colours of a Matplotlib colour map, grey where unknown, as the address of an ``img`` element."""
+    table = require("matplotlib", "a report").colormaps[colormap]
     known = np.isfinite(values)
     share = np.clip((np.where(known, values, low) - low) / max(high - low, 1e-9), 0, 1)
     shown = (255 * table(share)[..., :3]).astype(np.uint8)
@@ -31,7 +31,7 @@ def coloured(values: Array, low: float, high: float, colours: str) -> str:
 
 
 def bulk(values: Array, low: float = 1, high: float = 99) -> tuple[float, float]:
-    """The range of most known values."""
+    """The range of the known values between two percentiles."""
     known = values[np.isfinite(values)]
     if not known.size:
         return 0.0, 1.0
@@ -40,7 +40,23 @@ def bulk(values: Array, low: float = 1, high: float = 99) -> tuple[float, float]
 
 
 def surface(depth_mm: Array, rig: Rig, left: Array, like_mm: Array) -> str:
-    """The points from a little to the side; ``like_mm``: a depth that sets the view, the same for all methods."""
+    """The points of a depth map seen from the side, as the address of an ``img`` element.
+
+    Parameters
+    ----------
+    depth_mm : ndarray of float32, shape (h, w)
+        NaN where unknown.
+    rig : Rig
+        The cameras.
+    left : ndarray, shape (h, w) or (h, w, 3)
+        The left image, for the colours of the points.
+    like_mm : ndarray of float32, shape (h, w)
+        The depth that determines the view, so that it is the same for all methods.
+
+    Returns
+    -------
+    str
+    """
     near, far = bulk(like_mm, 2, 98)
     centre = np.array([0.0, 0.0, 0.5 * (near + far)])
     rows, columns = np.nonzero(np.isfinite(depth_mm) & (depth_mm < far + 0.5 * (far - near)))
@@ -50,19 +66,21 @@ def surface(depth_mm: Array, rig: Rig, left: Array, like_mm: Array) -> str:
     turn = np.array([[cos_yaw, 0, sin_yaw], [0, 1, 0], [-sin_yaw, 0, cos_yaw]])
     turn = np.array([[1, 0, 0], [0, cos_pitch, -sin_pitch], [0, sin_pitch, cos_pitch]]) @ turn
     points = (points - centre) @ turn.T + centre
-    bright = np.rint(255 * (np.arange(256) / 255) ** 0.65).astype(np.uint8)  # endoscopic pictures have dark rims
-    colours = bright[as_rgb_bytes(left)[rows, columns]]
+    bright = np.rint(255 * (np.arange(256) / 255) ** 0.65).astype(
+        np.uint8
+    )  # endoscopic images are dark towards their rim
+    colors = bright[as_rgb_bytes(left)[rows, columns]]
     height = round(WIDTH * depth_mm.shape[0] / depth_mm.shape[1])
     picture = np.full((height, WIDTH, 3), BACKGROUND, np.uint8)
     focal = 0.8 * rig.focal_px * WIDTH / depth_mm.shape[1]  # a little wider than the camera, to see it all
     ahead = points[:, 2] > 0.1 * near
-    points, colours = points[ahead], colours[ahead]
-    order = np.argsort(-points[:, 2])  # the nearest is painted last
-    points, colours = points[order], colours[order]
+    points, colors = points[ahead], colors[ahead]
+    order = np.argsort(-points[:, 2])  # the nearest is drawn last
+    points, colors = points[order], colors[order]
     x = np.rint(focal * points[:, 0] / points[:, 2] + WIDTH / 2).astype(int)
     y = np.rint(focal * points[:, 1] / points[:, 2] + height / 2).astype(int)
     inside = (x >= 0) & (x < WIDTH) & (y >= 0) & (y < height)
-    picture[y[inside], x[inside]] = colours[inside]
+    picture[y[inside], x[inside]] = colors[inside]
     return _address(picture)
 
 
@@ -75,7 +93,7 @@ def _resized(image: Array) -> Array:
 
 
 def _address(image: Array) -> str:
-    """The picture as an address that holds it."""
+    """A JPEG of the picture as a data address."""
     cv2 = require("cv2", "a report")
     _, content = cv2.imencode(".jpg", np.ascontiguousarray(image[..., ::-1]), [cv2.IMWRITE_JPEG_QUALITY, 88])
     return f"data:image/jpeg;base64,{base64.b64encode(bytes(content)).decode()}"

@@ -1,4 +1,4 @@
-"""Plots of the report, as SVG to be placed in a page."""
+"""Plots of the report, as SVG elements of an HTML page."""
 
 import io
 import math
@@ -12,7 +12,7 @@ from ...common.optional import require
 from ..metrics import CURVE
 from ..summary import Row
 
-COLOURS = (
+COLORS = (
     "#0b6fa4", "#d1495b", "#3a7d44", "#e09f3e", "#6a4c93", "#2a9d8f", "#8d5524", "#5c677d", "#d63384", "#7cb518",
     "#14213d", "#00b4d8", "#b5838d", "#606c38", "#ff7b00", "#9d4edd",
 )  # fmt: skip
@@ -25,30 +25,30 @@ _STYLE = {
 }  # fmt: skip
 
 
-def colour_of(place: int) -> str:
-    """The colour of a method, by its place in the list of methods."""
-    return COLOURS[place % len(COLOURS)]
+def color_of(index: int) -> str:
+    """The colour of a method, by its index in the list of methods."""
+    return COLORS[index % len(COLORS)]
 
 
 def error_coverage_plot(rows: list[Row]) -> str | None:
-    """Mean error of the surest pixels over their coverage, a line per method; dots: all that it predicts."""
+    """Mean error of the most certain pixels over coverage, a line per method; dots: all pixels it predicts."""
     scored = [row for row in rows if row.scored and math.isfinite(_error(row))]
     if not scored:
         return None
 
     def draw(axis: Any) -> None:
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if row not in scored:
                 continue
             end = 100 * row.score.coverage, _error(row)
             if row.curve and np.isfinite(row.curve).any():
-                axis.plot(100 * CURVE, row.curve, color=colour_of(place), linewidth=1.8)
-            axis.plot(*end, "o", color=colour_of(place), markersize=6)
+                axis.plot(100 * CURVE, row.curve, color=color_of(index), linewidth=1.8)
+            axis.plot(*end, "o", color=color_of(index), markersize=6)
         axis.set_xlabel("coverage, % of the pixels with a reference")
         axis.set_ylabel(f"mean error, {_unit(rows)}")
         axis.set_xlim(0, 102)
         axis.set_yscale("log")
-        _plain_numbers(axis.yaxis)
+        _decimal_labels(axis.yaxis)
 
     return _svg(draw)
 
@@ -61,21 +61,21 @@ def time_error_plot(rows: list[Row]) -> str | None:
 
     def draw(axis: Any) -> None:
         written: list[tuple[float, float]] = []
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if row in timed and row.times is not None:
                 x, y = math.log10(row.times["median_ms"]), math.log10(_error(row))
-                near = sum(abs(x - a) < 0.6 and abs(y - b) < 0.05 for a, b in written)  # names that would be in the way
+                near = sum(abs(x - a) < 0.6 and abs(y - b) < 0.05 for a, b in written)  # labels that would overlap
                 written.append((x, y))
-                axis.plot(10**x, 10**y, "o", color=colour_of(place), markersize=7)
+                axis.plot(10**x, 10**y, "o", color=color_of(index), markersize=7)
                 axis.annotate(
                     row.method, (10**x, 10**y), xytext=(7, 4 + 10 * near), textcoords="offset points",
-                    fontsize=8, color=colour_of(place),
+                    fontsize=8, color=color_of(index),
                 )  # fmt: skip
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.margins(x=0.3, y=0.2)
-        _plain_numbers(axis.xaxis)
-        _plain_numbers(axis.yaxis)
+        _decimal_labels(axis.xaxis)
+        _decimal_labels(axis.yaxis)
         axis.set_xlabel("median time per frame, ms, one core")
         axis.set_ylabel(f"mean error, {_unit(rows)}")
 
@@ -83,18 +83,18 @@ def time_error_plot(rows: list[Row]) -> str | None:
 
 
 def reliability_plot(rows: list[Row]) -> str | None:
-    """Of pixels reported with probability p, how many are within 1 px: on the diagonal the probability is honest."""
+    """Share of pixels within 1 px over the reported probability; ideal is the diagonal."""
     if not any(row.reliability for row in rows):
         return None
 
     def draw(axis: Any) -> None:
         axis.plot([0, 1], [0, 1], color="#9aa1a8", linestyle="--", linewidth=1)
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if row.reliability is not None:
                 table = {name: np.array(values, float) for name, values in row.reliability.items()}
-                enough = table["count"] > 0.001 * table["count"].sum()  # a handful of pixels says nothing
+                enough = table["count"] > 0.001 * table["count"].sum()  # a share of a few pixels is mere noise
                 axis.plot(
-                    table["probability"][enough], table["within"][enough], "o-", color=colour_of(place),
+                    table["probability"][enough], table["within"][enough], "o-", color=color_of(index),
                     markersize=4, linewidth=1.6,
                 )  # fmt: skip
         axis.set_xlabel("probability the method reports")
@@ -113,8 +113,8 @@ def _unit(rows: list[Row]) -> str:
     return "px" if any(row.in_px for row in rows) else "mm"
 
 
-def _plain_numbers(part: Any) -> None:
-    """1, 2 and 5 times powers of ten, written out, on a logarithmic axis."""
+def _decimal_labels(part: Any) -> None:
+    """Label 1, 2 and 5 times powers of ten on a logarithmic axis, as decimal numbers."""
     part.set_major_formatter(lambda value, _: f"{value:g}")
     part.set_minor_formatter(lambda value, _: f"{value:g}" if _leading(value) in (2, 5) else "")
 
@@ -130,11 +130,11 @@ def _svg(draw: Callable[[Any], None]) -> str:
         draw(figure.subplots())
         buffer = io.BytesIO()
         figure.savefig(buffer, format="svg", transparent=True)
-    return _for_a_page(buffer.getvalue().decode())
+    return _inline(buffer.getvalue().decode())
 
 
-def _for_a_page(svg: str) -> str:
-    """Without what only a file of its own needs, so that the page holds no address at all."""
+def _inline(svg: str) -> str:
+    """Remove what only a separate SVG file needs, such as the addresses of name spaces."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
