@@ -185,8 +185,8 @@ def slope_squared(surface):
 def surface_variance(surface, density, spread, weights):
     """px^2 of the level."""
     hole = np.minimum(np.maximum(1 / np.maximum(density, 1e-6) - 1, 0), 0.2 * surface.shape[1])
-    variance = weights["floor"] + weights["spread"] * spread + weights["hole"] * hole**2
-    return variance + weights["slope"] * slope_squared(surface)
+    variance = weights.floor + weights.spread * spread + weights.hole * hole**2
+    return variance + weights.slope * slope_squared(surface)
 
 
 def window_variance(ssd, area, step, patch_size, min_variance=0.2):

@@ -122,7 +122,7 @@ def test_workspace_is_under_60_bytes_a_pixel(kind):
 
 
 def test_results_share_memory_only_with_results_nobody_holds(monkeypatch):
-    monkeypatch.setattr("bdis.matching.workspace.LARGE_PIXELS", 0)
+    monkeypatch.setattr("bdis.matching.memory.LARGE_PIXELS", 0)
     left, right, _ = warped_pair(64, 96, seed=6)
     matcher = bdis.StereoMatcher("fast")
     view = matcher.match(left, right).disparity[10:20]
@@ -140,9 +140,9 @@ def test_streamed_results_equal_others(monkeypatch):
     """Large results are written past the caches; the same picture in the other way gives the same bits."""
     left, right, _ = warped_pair(96, 128, seed=7)
     plain = bdis.StereoMatcher("fast").match(left, right)
-    monkeypatch.setattr("bdis.matching.workspace.LARGE_PIXELS", 0)
+    monkeypatch.setattr("bdis.matching.memory.LARGE_PIXELS", 0)
     matcher = bdis.StereoMatcher("fast")
     streamed = matcher.match(left, right)
-    assert matcher._workspace.streaming
+    assert matcher._stages.enlarge._memory.streaming
     np.testing.assert_array_equal(plain.disparity, streamed.disparity)
     np.testing.assert_array_equal(plain.probability, streamed.probability)

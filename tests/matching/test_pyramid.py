@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 
 from bdis.matching import kernels
-from bdis.matching.kernels.layout import PAD, row_stride
-from bdis.matching.kernels.pyramid import gradient as compute_gradient
-from bdis.matching.kernels.pyramid import halve_shorts
+from bdis.matching.kernels.layout import PAD
+from bdis.matching.kernels.pyramid import Seen, Views
 from tests import naive
+from tests.matching.records import alone, given, level_image, level_seen, padded
 
 SIZES = [(32, 32), (33, 32), (32, 33), (47, 61), (64, 130), (101, 97)]
-
-
-def padded(height, width, dtype=np.int16):
-    return np.zeros((height, row_stride(width)), dtype)
 
 
 def random_image(height, width, channels, rng, black=False):
@@ -39,8 +35,9 @@ def assert_border_repeats(level, width):
 def test_first_halving(channels, halve, size, scale, black):
     image = random_image(*size, channels, np.random.default_rng(0), black)
     (reference,) = naive.pyramid(image, 1, scale)
-    out = padded(*reference.shape)
-    is_black = halve(image.reshape(size[0], -1), {16: 6, 8: 7}[scale], out, 0, len(out))
+    target = level_image(*reference.shape)
+    is_black = halve(given(image), target, {16: 6, 8: 7}[scale], alone())
+    out = target.pixels
     np.testing.assert_array_equal(out[:, PAD : PAD + reference.shape[1]], reference)
     assert is_black == (naive.brightness(image) == 0).any() == black
     assert_border_repeats(out, reference.shape[1])
@@ -52,34 +49,46 @@ def test_black_is_found_in_every_place():
         for x in range(width):
             image = np.full((33, width, 3), 7, np.uint8)
             image[x % 33, x] = 0
-            assert kernels.halve_rgb(image.reshape(33, -1), 6, padded(17, (width + 1) // 2), 0, 17)
+            assert kernels.halve_rgb(given(image), level_image(17, (width + 1) // 2), 6, alone())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_first_halving_of_floats(size):
     image = np.random.default_rng(1).random(size, dtype=np.float32) + np.float32(0.01)
     reference = np.floor(naive.four_parents(image).astype(float).sum(0) * 1000 / 4 + 0.5)
-    out = padded(*reference.shape)
-    assert not kernels.halve_floats(image, 1000.0, 4080, out, 0, len(out))
+    target = level_image(*reference.shape)
+    out = target.pixels
+    assert not kernels.halve_floats(given(image), target, 1000.0, 4080, alone())
     assert np.abs(out[:, PAD : PAD + reference.shape[1]] - reference).max() <= 1  # a tie may round either way
     assert_border_repeats(out, reference.shape[1])
     image[-1, -1] = 0
-    assert kernels.halve_floats(image, 1000.0, 4080, out, 0, len(out))
+    assert kernels.halve_floats(given(image), target, 1000.0, 4080, alone())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_further_halvings_and_gradient(size):
     image = random_image(*size, 1, np.random.default_rng(2))
     finer, reference = naive.pyramid(image, 2, 16)
-    level = padded(*finer.shape)
-    kernels.halve_grey(image, 6, level, 0, len(level))
-    out = padded(*reference.shape)
-    halve_shorts(level, finer.shape[1], out, 0, len(out))
-    np.testing.assert_array_equal(out[:, PAD : PAD + reference.shape[1]], reference)
-    assert_border_repeats(out, reference.shape[1])
+    level, upside_down = level_image(*finer.shape), level_image(*finer.shape)
+    kernels.halve_grey(given(image), level, 6, alone())
+    upside_down.pixels[...] = level.pixels[::-1]
+    out = [level_image(*reference.shape) for _ in range(2)]
+    kernels.halve_pair(level, upside_down, *out, alone())
+    np.testing.assert_array_equal(out[0].pixels[:, PAD : PAD + reference.shape[1]], reference)
+    assert_border_repeats(out[0].pixels, reference.shape[1])
+    if finer.shape[0] % 2 == 0:
+        np.testing.assert_array_equal(out[1].pixels[::-1], out[0].pixels)
 
-    gradient = np.zeros_like(level)
-    compute_gradient(level, gradient, 0, len(level))
+    gradient, unused = np.zeros_like(level.pixels), padded(*finer.shape, np.uint8)
+    views = Views(
+        left=level.pixels,
+        gradient=gradient,
+        right=level.pixels,
+        usable_left=unused,
+        usable_right=unused,
+        width=level.width,
+    )
+    kernels.take_gradient(views, alone())
     pair = naive.Pair.of(finer, finer)
     inside = slice(pair.pad, pair.pad + finer.shape[1])
     np.testing.assert_array_equal(gradient[:, PAD : PAD + finer.shape[1]], 2 * pair.gradient[:, inside])
@@ -94,25 +103,32 @@ def test_seen_pixels(size, channels, mark):
     image = random_image(*size, channels, rng)
     image[rng.random(size) < 0.02] = 0
     mask = rng.random(size) < 0.98
-    seen = mask.astype(np.uint8)
-    mark(image.reshape(size[0], -1), seen)
-    np.testing.assert_array_equal(seen, mask & (naive.brightness(image) > 0))
+    seen = Seen(mask=mask.astype(np.uint8), pad=0, width=size[1])
+    mark(given(image), seen)
+    np.testing.assert_array_equal(seen.mask, mask & (naive.brightness(image) > 0))
 
-    floats = naive.brightness(image).astype(np.float32)
-    from_floats = mask.astype(np.uint8)
-    kernels.mark_seen_floats(floats, from_floats)
-    np.testing.assert_array_equal(from_floats, seen)
+    from_floats = Seen(mask=mask.astype(np.uint8), pad=0, width=size[1])
+    kernels.mark_seen_floats(given(naive.brightness(image).astype(np.float32)), from_floats)
+    np.testing.assert_array_equal(from_floats.mask, seen.mask)
 
-    first, second = naive.seen_pyramid(seen.astype(bool), 2)
-    level, coarser = padded(*first.shape, np.uint8), padded(*second.shape, np.uint8)
-    kernels.halve_seen(seen, 0, size[1], level)
-    kernels.halve_seen(level, PAD, first.shape[1], coarser)
-    np.testing.assert_array_equal(level[:, PAD : PAD + first.shape[1]], first)
-    np.testing.assert_array_equal(coarser[:, PAD : PAD + second.shape[1]], second)
+    first, second = naive.seen_pyramid(seen.mask.astype(bool), 2)
+    level, coarser = level_seen(*first.shape), level_seen(*second.shape)
+    kernels.halve_seen(seen, level)
+    kernels.halve_seen(level, coarser)
+    np.testing.assert_array_equal(level.mask[:, PAD : PAD + first.shape[1]], first)
+    np.testing.assert_array_equal(coarser.mask[:, PAD : PAD + second.shape[1]], second)
 
     pair = naive.Pair.of(first.astype(float), first.astype(float), first, first)
     inside = slice(pair.pad, pair.pad + first.shape[1])
-    for both_sides, reference in ((True, pair.usable_left), (False, pair.usable_right)):
-        out = np.zeros_like(level)
-        kernels.usable(level, both_sides, out)
+    unused = padded(*first.shape)
+    views = Views(
+        left=unused,
+        gradient=unused,
+        right=unused,
+        usable_left=np.zeros_like(level.mask),
+        usable_right=np.zeros_like(level.mask),
+        width=level.width,
+    )
+    kernels.mark_usable(level, level, views)
+    for out, reference in ((views.usable_left, pair.usable_left), (views.usable_right, pair.usable_right)):
         np.testing.assert_array_equal(out[:, PAD : PAD + first.shape[1]], reference[:, inside])

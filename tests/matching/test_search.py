@@ -6,7 +6,8 @@ import pytest
 from numba import float32, uint64
 
 import bdis
-from bdis.matching.kernels import posterior, search
+from bdis.matching.kernels import posterior
+from bdis.matching.kernels.search import add_neighbours
 from bdis.vector import simd
 from tests import naive
 from tests.scenes import warped_pair
@@ -34,7 +35,7 @@ def test_exponential_is_good_to_a_millionth():
 def neighbour_sums(values, size, out):
     a = simd.load(values, uint64(0), uint64(0))
     b = simd.load(values, uint64(0), uint64(16))
-    simd.store(out, uint64(0), uint64(0), search.add_neighbours(a, b, size))
+    simd.store(out, uint64(0), uint64(0), add_neighbours(a, b, size))
 
 
 @pytest.mark.parametrize("size", range(4, 17, 2))
@@ -47,12 +48,12 @@ def test_sums_of_neighbours(size):
 
 def patches_of(level):
     """(y, x) -> (disparity, probability) of the accepted patches of a level."""
-    cols = level.arrays.cols[0, :-16]
+    patches = level.search.patches
     return {
-        (int(y), int(x)): (level.arrays.patch_disparity[i, j], level.arrays.patch_probability[i, j])
-        for i, y in enumerate(level.arrays.rows[0])
-        for j, x in enumerate(cols)
-        if level.arrays.patch_probability[i, j] > 0
+        (int(y), int(x)): (patches.disparity[i, j], patches.probability[i, j])
+        for i, y in enumerate(patches.rows[0])
+        for j, x in enumerate(patches.cols[0, :-16])
+        if patches.probability[i, j] > 0
     }
 
 
@@ -63,7 +64,7 @@ def test_patches_of_every_size(size, newton):
     left, right, _ = warped_pair(90, 140, seed=size, slope=0.02, offset=3.0)
     matcher = bdis.StereoMatcher("paper", patch_size=size, coarsest_level=1, newton=newton)
     matcher.match(left, right)
-    (level,) = matcher._workspace.levels
+    (level,) = matcher._stages.levels
     scale = matcher.settings.intensity_scale
     pair = naive.Pair.of(naive.pyramid(left, 1, scale)[0], naive.pyramid(right, 1, scale)[0])
     reference = {

@@ -7,6 +7,7 @@ import bdis
 from bdis.matching import certainty, kernels
 from bdis.matching.kernels.layout import PAD
 from tests import naive, naive_surface
+from tests.matching.records import alone, map_of
 from tests.scenes import warped_pair
 
 SIZES = [(96, 128), (97, 131), (64, 150), (33, 47), (50, 200)]
@@ -21,22 +22,21 @@ def solved(size, black=False, **settings):
         right[8:20, 30:40] = 0
     matcher = bdis.StereoMatcher("balanced", **settings)
     matcher.match(left, right)
-    return matcher, matcher._workspace, left, right
+    return matcher, matcher._stages, left, right
 
 
-def finest(work):
-    """Level 1 of both images and the disparities a search left there, with noise and holes of its own."""
-    level = work.levels[-1]
-    width, height = level.settings.width, len(level.arrays.left)
-    images = [array[:, PAD : PAD + width].astype(float) for array in (level.arrays.left, level.arrays.right)]
+def finest(stages):
+    """Level 1 of both images and disparities with noise and holes."""
+    views = stages.pyramid.views[1]
+    width, height = views.width, len(views.left)
+    images = [array[:, PAD : PAD + width].astype(float) for array in (views.left, views.right)]
     rng = np.random.default_rng(width)
-    found = np.full_like(level.arrays.disparity, np.nan)
     x = np.arange(width)
-    found[:, :width] = 4 + 0.02 * x + np.where(x > width // 2, 5, 0) + rng.normal(0, 0.2, (height, width))
-    found[:, :width][rng.random((height, width)) < 0.05] += 6
-    found[:, :width][rng.random((height, width)) < 0.4] = np.nan
+    found = 4 + 0.02 * x + np.where(x > width // 2, 5, 0) + rng.normal(0, 0.2, (height, width))
+    found[rng.random((height, width)) < 0.05] += 6
+    found[rng.random((height, width)) < 0.4] = np.nan
     found[: height // 3, : width // 4] = np.nan
-    return width, height, images, found
+    return width, height, images, map_of(found)
 
 
 @pytest.mark.parametrize("black", [False, True], ids=["seen", "borders"])
@@ -45,16 +45,16 @@ def finest(work):
     "changes", [{}, {"min_disparity": -9.0, "max_disparity": 20.0}, {"min_disparity": 12.0}], ids=str
 )
 def test_global_start(size, changes, black):
-    _matcher, work, *_ = solved(size, black, **changes)
-    level, start = work.levels[0], work.start
-    width = level.settings.width
-    left, right = (array[:, PAD : PAD + width].astype(float) for array in (level.arrays.left, level.arrays.right))
+    _matcher, stages, *_ = solved(size, black, **changes)
+    start, maps = stages.start._level, stages.start.maps
+    width = maps.width
+    left, right = (array[:, PAD : PAD + width].astype(float) for array in (start.left, start.right))
     seen = [
-        work.seen_levels[side][level.number - 1][:, PAD : PAD + width] > 0 if black else np.ones(left.shape, bool)
-        for side in (0, 1)
+        mask[:, PAD : PAD + width] > 0 if black else np.ones(left.shape, bool)
+        for mask in (start.seen_left, start.seen_right)
     ]
     reference = naive_surface.global_start(left, right, *seen, start.largest, start.count, start.noise)
-    computed = level.arrays.disparity[:, :width]
+    computed = maps.disparity[:, :width]
     np.testing.assert_array_equal(np.isnan(computed), np.isnan(reference))
     np.testing.assert_allclose(computed, reference, atol=1e-2)
 
@@ -63,71 +63,68 @@ def test_global_start(size, changes, black):
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 @pytest.mark.parametrize("cut_jumps", [False, True])
 def test_surface(size, rounds, cut_jumps):
-    matcher, work, *_ = solved(size)
-    width, height, (left, _), found = finest(work)
-    plan, place = work.surface, (matcher._bands.barrier, 0, 1)
-    before = plan.arrays.disparity[:height, :width].astype(float)
-    kernels.bind(work.levels[-1].arrays.left, plan.arrays, cut_jumps, width, 60.0, 1 / 128, *place)
-    assert kernels.smooth(found, False, plan.arrays, plan.lines[0], width, rounds, 1.5, True, *place)
+    _matcher, stages, *_ = solved(size)
+    width, height, (left, _), found = finest(stages)
+    guide, computed = stages.pyramid.images[0][0], stages.surface.fit.surface
+    before = computed.disparity[:height, :width].astype(float)
+    kernels.bind(guide, computed, 60.0, 1 / 128, cut_jumps, alone())
+    kernels.smooth(found, computed, stages.surface.fit._lines[0], rounds, 1.5, False, True, alone())
     bonds = naive_surface.bonds(left, 60.0, 1 / 128, before if cut_jumps else None)
-    surface, density, spread = naive_surface.fit_surface(found[:, :width].astype(float), bonds, rounds, 1.5)
+    surface, density, spread = naive_surface.fit_surface(found.values[:, :width].astype(float), bonds, rounds, 1.5)
     sure = density > 1e-4  # far from anything known both numerator and denominator vanish
     assert sure.mean() > 0.8
-    np.testing.assert_allclose(plan.arrays.density[:height, :width], density, atol=1e-5)
-    np.testing.assert_allclose(plan.arrays.disparity[:height, :width][sure], surface[sure], atol=2e-3)
-    np.testing.assert_allclose(plan.arrays.spread[:height, :width][sure], spread[sure], atol=1e-3, rtol=1e-3)
+    np.testing.assert_allclose(computed.density[:height, :width], density, atol=1e-5)
+    np.testing.assert_allclose(computed.disparity[:height, :width][sure], surface[sure], atol=2e-3)
+    np.testing.assert_allclose(computed.spread[:height, :width][sure], spread[sure], atol=1e-3, rtol=1e-3)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("has_hidden", [False, True])
 def test_warp(size, has_hidden):
-    matcher, work, *_ = solved(size, black=has_hidden)
-    width, height, (_, right), _ = finest(work)
-    plan, level = work.surface, work.levels[-1].arrays
+    _matcher, stages, *_ = solved(size, black=has_hidden)
+    width, height, (_, right), _ = finest(stages)
+    views, slanted, fitted = stages.pyramid.views[1], stages.surface.slanted.views, stages.surface.fit.surface
     rng = np.random.default_rng(5)
-    plan.arrays.disparity[:height, :width] = rng.uniform(-6, 12, (height, width))
-    surface = plan.arrays.disparity[:height, :width].astype(float)
-    kernels.warp(
-        level.right, level.usable_right, has_hidden, plan.arrays, width, plan.warped, plan.usable, plan.density_before,
-        True, matcher._bands.barrier, 1, 0, height,
-    )  # fmt: skip
+    fitted.disparity[:height, :width] = rng.uniform(-6, 12, (height, width))
+    surface = fitted.disparity[:height, :width].astype(float)
+    kernels.warp_right_image(views, fitted, slanted, has_hidden, alone())
+    warped = slanted.right
     # Float32 against float64: a grey step where the value lies at a half.
-    assert np.abs(plan.warped[:, PAD : PAD + width] - naive_surface.warp(right, surface)).max() <= 1
-    assert (plan.warped[:, :PAD] == plan.warped[:, PAD : PAD + 1]).all()
-    assert (plan.warped[:, PAD + width :] == plan.warped[:, PAD + width - 1 : PAD + width]).all()
+    assert np.abs(warped[:, PAD : PAD + width] - naive_surface.warp(right, surface)).max() <= 1
+    assert (warped[:, :PAD] == warped[:, PAD : PAD + 1]).all()
+    assert (warped[:, PAD + width :] == warped[:, PAD + width - 1 : PAD + width]).all()
     if has_hidden:
-        usable = level.usable_right[:, PAD : PAD + width] > 0
-        np.testing.assert_array_equal(plan.usable[:, PAD : PAD + width] > 0, naive_surface.warp_usable(usable, surface))
+        usable = views.usable_right[:, PAD : PAD + width] > 0
+        computed = slanted.usable_right[:, PAD : PAD + width] > 0
+        np.testing.assert_array_equal(computed, naive_surface.warp_usable(usable, surface))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_sharpening(size):
-    matcher, work, *_ = solved(size)
-    width, height, (left, right), _ = finest(work)
-    plan, level = work.surface, work.levels[-1].arrays
+    _matcher, stages, *_ = solved(size, sharpening=1)
+    width, height, (left, right), _ = finest(stages)
     y, x = np.mgrid[:height, :width]
-    plan.arrays.disparity[:height, :width] = 3 + 6 / (1 + np.exp((width / 2 - x + y / 3) / 2))
-    surface = plan.arrays.disparity[:height, :width].astype(float)
-    kernels.sharpen(
-        level.gradient, level.right, plan.warped, plan.arrays, plan.lines[0], width, 16.0, 1,
-        matcher._bands.barrier, 1, 0, height,
-    )  # fmt: skip
+    fitted, edges = stages.surface.fit.surface, stages.surface.edges
+    fitted.disparity[:height, :width] = 3 + 6 / (1 + np.exp((width / 2 - x + y / 3) / 2))
+    surface = fitted.disparity[:height, :width].astype(float)
+    kernels.sharpen(stages.pyramid.views[1], fitted, edges._costs, edges._lines[0], 16.0, 1, alone())
     reference = naive_surface.sharpen(left, right, surface, 16.0)
-    computed = plan.arrays.disparity[:height, :width]
+    computed = fitted.disparity[:height, :width]
     assert (reference != surface).any()
     assert np.mean(np.abs(computed - reference) > 1e-4) < 1e-3  # ties are decided by rounding
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_variance_and_probability(size):
-    matcher, work, left, right = solved(size, variance=True, min_probability=0.2, min_island=0.0)
+    matcher, stages, left, right = solved(size, variance=True, min_probability=0.2, min_island=0.0)
     result = matcher.match(left, right)
-    plan, width, height = work.surface, work.levels[-1].settings.width, len(work.levels[-1].arrays.left)
-    arrays = plan.arrays
+    fitted = stages.surface.fit.surface
+    width, height = fitted.width, fitted.height
     surface, density, spread = (
-        array[:height, :width].astype(float) for array in (arrays.disparity, arrays.density, arrays.spread)
+        array[:height, :width].astype(float) for array in (fitted.disparity, fitted.density, fitted.spread)
     )
-    density = np.minimum(density, plan.density_before[:, :width])
+    (scored,) = stages.certainty
+    density = np.minimum(density, scored._first_density.values[:, :width])
     variance = naive_surface.surface_variance(surface, density, spread, certainty.SURFACE)
     probability = 1 / (1 + certainty.ODDS_PER_PX2 * 4 * variance)
     place = np.arange(width) - surface
@@ -146,26 +143,26 @@ def test_the_papers_variance():
     left, right, _ = warped_pair(77, 93, seed=8)
     matcher = bdis.StereoMatcher("paper", variance="paper", coarsest_level=1, segment_filter=False)
     matcher.match(left, right)
-    (level,) = matcher._workspace.levels
-    arrays, settings = level.arrays, matcher.settings
-    size, width = settings.patch_size, level.settings.width
-    pair = naive.Pair.of(*(array[:, PAD : PAD + width].astype(float) for array in (arrays.left, arrays.right)))
+    (level,), settings = matcher._stages.levels, matcher.settings
+    views, patches, maps = matcher._stages.pyramid.views[1], level.search.patches, level.maps
+    size, width = settings.patch_size, maps.width
+    pair = naive.Pair.of(*(array[:, PAD : PAD + width].astype(float) for array in (views.left, views.right)))
     offset = np.arange(size) - (size - 1) / 2
     along = np.exp(-(offset**2) / (2 * settings.sigma_spatial**2))
     weight = np.outer(along, along)
-    total, wp = np.zeros(arrays.disparity.shape), np.zeros(arrays.disparity.shape)
-    for i, y in enumerate(arrays.rows[0]):
-        for j, x in enumerate(arrays.cols[0, :-16]):
-            p = float(arrays.patch_probability[i, j])
+    total, wp = np.zeros(maps.disparity.shape), np.zeros(maps.disparity.shape)
+    for i, y in enumerate(patches.rows[0]):
+        for j, x in enumerate(patches.cols[0, :-16]):
+            p = float(patches.probability[i, j])
             if p > 0:
-                place = x - float(arrays.patch_disparity[i, j])
+                place = x - float(patches.disparity[i, j])
                 samples = [place + k * settings.window_step for k in (0, -2, -1, 1, 2)]
                 ssd = [pair.ssd(y, x, size, sample, settings.min_valid) for sample in samples]
                 reference = naive_surface.window_variance(ssd, size**2, settings.window_step, size)
-                np.testing.assert_allclose(arrays.patch_variance[i, j], reference, rtol=2e-2)
+                np.testing.assert_allclose(patches.variance[i, j], reference, rtol=2e-2)
                 at = slice(y, y + size), slice(x, x + size)
-                total[at] += (weight * p) ** 2 * float(arrays.patch_variance[i, j])
+                total[at] += (weight * p) ** 2 * float(patches.variance[i, j])
                 wp[at] += weight * p
-    known = ~np.isnan(arrays.disparity[:, :width])
+    known = ~np.isnan(maps.disparity[:, :width])
     reference = (total[:, :width] / np.maximum(wp[:, :width], 1e-30) ** 2)[known]
-    np.testing.assert_allclose(matcher._workspace.variance[:, :width][known], 2 * reference, rtol=1e-4)
+    np.testing.assert_allclose(matcher._stages.certainty[-1].variance.values[:, :width][known], reference, rtol=1e-4)

@@ -27,7 +27,7 @@ import numpy as np
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
-from .fusion import BayesianFusion
+from .fusion import BayesianFusion, empty_map
 from .kernels.certainty import ErrorModel, Limits
 from .kernels.fusion import VarianceMixture
 from .kernels.layout import Map, Maps, map_stride
@@ -71,11 +71,6 @@ def error_model(weights: Weights, width: int, level: int) -> ErrorModel:
 def odds_per_px2(level: int) -> float:
     """Odds of being wrong per px^2 of ``level``, whose pixels are 2^level px of the image wide."""
     return ODDS_PER_PX2 * 4.0**level
-
-
-def empty_map(height: int, width: int, arena: Arena) -> Map:
-    """A map for a level of ``height`` x ``width`` px."""
-    return Map(values=arena.zeros((height, map_stride(width)), np.float32), width=width)
 
 
 class SurfaceCertainty:

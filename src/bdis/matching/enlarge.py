@@ -66,7 +66,7 @@ class Enlarge:
         for source, target in zip(self._variances, self._variances[1:]):
             kernels.enlarge_variance(source, target, self._streams(target is self._result_variance), crew)
         for maps, larger in zip(self._maps, self._maps[1:]):
-            kernels.enlarge(maps, larger, self._streams(larger is self._result), crew)
+            kernels.enlarge_maps(maps, larger, self._streams(larger is self._result), crew)
         if has_hidden and self._seen is not None:
             kernels.hide_unseen(self._seen, self._result, crew)
             if self._variances:
@@ -77,4 +77,4 @@ class Enlarge:
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [kernels.enlarge, *([kernels.enlarge_variance] if self._variances else [])]
+        return [kernels.enlarge_maps, *([kernels.enlarge_variance] if self._variances else [])]

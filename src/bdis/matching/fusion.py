@@ -8,7 +8,7 @@ from ..vector.crew import Crew
 from . import kernels
 from .images import Image
 from .kernels.fusion import Mixture, ResidualMixture
-from .kernels.layout import Maps, map_stride
+from .kernels.layout import Map, Maps, map_stride
 from .kernels.patches import Patches
 from .kernels.pyramid import Views
 from .memory import Arena
@@ -116,6 +116,11 @@ def make_fusion(
     if settings.fusion == "bayes":
         return BayesianFusion(patches, maps, min_probability, settings, arena)
     return ResidualFusion(views, patches, maps, settings, arena)
+
+
+def empty_map(height: int, width: int, arena: Arena) -> Map:
+    """A map for a level of ``height`` x ``width`` px."""
+    return Map(values=arena.zeros((height, map_stride(width)), np.float32), width=width)
 
 
 def empty_maps(height: int, width: int, arena: Arena) -> Maps:

@@ -94,8 +94,7 @@ class StereoMatcher:
             check_previous(previous, images[0])
         stages = self._stages_for(*images[0].shape[:2])
         stages.pyramid.read(images, masks)
-        if stages.previous is not None:
-            stages.previous.bring_back(previous)
+        stages.bring_back(previous)
         arrays = stages.enlarge.new_result()
         try:
             self._threads.run(lambda crew: _solve(stages, crew))

@@ -4,10 +4,18 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
 from .edges import Edges
+from .fusion import empty_map
+from .images import Image
 from .kernels.layout import Map, Maps
+from .kernels.patches import Scratch
+from .kernels.pyramid import Image as LevelImage
+from .kernels.pyramid import Views
+from .kernels.segments import Runs
+from .memory import Arena
+from .settings import Settings
 from .slanted import SlantedSearch
 from .surface import SurfaceFit
-from .video import PreviousFrame
+from .video import PreviousFrame, memory_of
 
 
 class Refinement:
@@ -15,40 +23,65 @@ class Refinement:
 
     Parameters
     ----------
-    fit : SurfaceFit
-        The surface.
+    guide : LevelImage
+        Left image of the finest level.
+    views : Views
+        Both images of it.
     maps : Maps
         Disparities of the finest level.
+    coarser : Maps or None
+        Disparities of the level above, if there is one.
+    min_segment : int
+        px, smaller segments of the second search are removed.
+    scratch : list of Scratch
+        One for each thread.
+    room : Runs
+        To find segments in.
+    settings : Settings
+        Of the matcher.
+    arena : Arena
+        Where buffers come from.
+
+    Attributes
+    ----------
+    fit : SurfaceFit
+        The surface.
     wide : Map or None
-        Where a surface that reaches across holes goes, if every pixel is to be filled.
+        A surface that reaches across holes, if every pixel is to be filled.
     edges : Edges or None
-        Sharpens jumps, before the second search.
+        Sharpens jumps before the second search.
     slanted : SlantedSearch or None
         The second search, along the surface.
     first_density : Map
-        Where the density before the second search goes.
+        Density of the surface before the second search.
     previous : PreviousFrame or None
         The previous frame of a video.
     """
 
     def __init__(
-        self,
-        fit: SurfaceFit,
-        maps: Maps,
-        wide: Map | None,
-        edges: Edges | None,
-        slanted: SlantedSearch | None,
-        first_density: Map,
-        previous: PreviousFrame | None,
-    ):
-        self._fit, self._found, self._wide = fit, Map(values=maps.disparity, width=maps.width), wide
-        self._edges, self._slanted, self._first_density, self._previous = edges, slanted, first_density, previous
+        self, guide: LevelImage, views: Views, maps: Maps, coarser: Maps | None, min_segment: int,
+        scratch: list[Scratch], room: Runs, settings: Settings, arena: Arena,
+    ):  # fmt: skip
+        self._found = Map(values=maps.disparity, width=maps.width)
+        self.fit = SurfaceFit(guide, settings.smoothing or settings.scatter_smoothing, settings, arena)
+        surface = self.fit.surface
+        self.first_density = Map(values=surface.density, width=surface.width)
+        self.wide = empty_map(surface.height, surface.width, arena) if settings.dense else None
+        self.slanted: SlantedSearch | None = None
+        self.edges: Edges | None = None
+        self.previous: PreviousFrame | None = None
+        if settings.slanted and settings.smoothing > 0:
+            self.slanted = SlantedSearch(views, surface, min_segment, scratch, room, settings, arena)
+            self.edges = Edges(views, self.fit, settings, arena) if settings.sharpening else None
+            self.first_density = empty_map(surface.height, surface.width, arena)
+            if coarser is not None and not settings.dense:
+                self.previous = PreviousFrame(coarser, surface, self.first_density, arena)
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fit the surface."""
-        fit, slanted, previous = self._fit, self._slanted, self._previous
-        if self._wide is not None:
-            fit.fit_wide(self._found, self._wide, crew)
+        fit, slanted, previous = self.fit, self.slanted, self.previous
+        if self.wide is not None:
+            fit.fit_wide(self._found, self.wide, crew)
         fit.bind(crew)
         if slanted is None:
             fit.fit(self._found, True, crew)
@@ -57,21 +90,25 @@ class Refinement:
             previous.lay_out(crew)
         else:
             fit.fit(self._found, False, crew)
-            kernels.keep_density(fit.surface, self._first_density, crew)
-        if self._edges is not None:
-            self._edges.run(crew)
+            kernels.keep_density(fit.surface, self.first_density, crew)
+        if self.edges is not None:
+            self.edges.run(crew)
         slanted.run(has_hidden, crew)
         fit.add(slanted.rest, crew)
         if previous is not None:
             previous.draw_surface(crew)
 
+    def memory(self) -> Image | None:
+        """What the next frame of a video starts from."""
+        return None if self.slanted is None else memory_of(self.fit.surface)
+
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls for a single pair."""
-        found = self._fit.kernels()
-        if self._wide is not None:
+        found = self.fit.kernels()
+        if self.wide is not None:
             found.append(kernels.keep_known)
-        if self._slanted is not None:
-            found += [kernels.keep_density, *self._slanted.kernels()]
-        if self._edges is not None:
-            found += self._edges.kernels()
+        if self.slanted is not None:
+            found += [kernels.keep_density, *self.slanted.kernels()]
+        if self.edges is not None:
+            found += self.edges.kernels()
         return found

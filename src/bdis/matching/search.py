@@ -63,11 +63,11 @@ class Search:
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Search every patch."""
         scratch = self._scratch[crew.member]
-        kernels.search(self._views, self._coarser, self.patches, self._settings, scratch, has_hidden, crew)
+        kernels.search_patches(self._views, self._coarser, self.patches, self._settings, scratch, has_hidden, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [kernels.search]
+        return [kernels.search_patches]
 
 
 def patch_grid(length: int, settings: Settings) -> Image:

@@ -77,11 +77,11 @@ class SlantedSearch:
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fill ``rest``."""
-        kernels.warp(self._flat, self._surface, self.views, has_hidden, crew)
+        kernels.warp_right_image(self._flat, self._surface, self.views, has_hidden, crew)
         self.search.run(has_hidden, crew)
         self.fusion.run(crew)
         self._filter.run(crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [kernels.warp, *self.search.kernels(), *self.fusion.kernels(), *self._filter.kernels()]
+        return [kernels.warp_right_image, *self.search.kernels(), *self.fusion.kernels(), *self._filter.kernels()]

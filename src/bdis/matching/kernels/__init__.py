@@ -1,8 +1,8 @@
-"""The compiled twin of each stage: records of arrays and numbers in, arrays out.  Imports `bdis.vector` and nothing else."""
+"""The compiled twin of each stage: records of arrays and numbers in, arrays out.  Imports `bdis.vector` only."""
 
 from .certainty import score_by_variance, score_dense, score_scatter, score_surface
 from .edges import sharpen
-from .enlarge import enlarge, enlarge_variance, halve_disparity, hide_unseen, hide_unseen_variance
+from .enlarge import enlarge_maps, enlarge_variance, halve_disparity, hide_unseen, hide_unseen_variance
 from .fusion import fuse, fuse_by_residual, fuse_variance
 from .pyramid import (
     halve_floats,
@@ -18,17 +18,17 @@ from .pyramid import (
     mark_usable,
     take_gradient,
 )
-from .search import search
+from .search import search_patches
 from .segments import remove_small_segments
 from .start import global_start
 from .surface import bind, keep_density, keep_known, smooth
 from .video import draw_to_previous, lay_previous_surface, share_alike
-from .warp import warp
+from .warp import warp_right_image
 
 __all__ = [
     "bind",
     "draw_to_previous",
-    "enlarge",
+    "enlarge_maps",
     "enlarge_variance",
     "fuse",
     "fuse_by_residual",
@@ -56,10 +56,10 @@ __all__ = [
     "score_dense",
     "score_scatter",
     "score_surface",
-    "search",
+    "search_patches",
     "share_alike",
     "sharpen",
     "smooth",
     "take_gradient",
-    "warp",
+    "warp_right_image",
 ]

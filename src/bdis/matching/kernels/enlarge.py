@@ -153,7 +153,7 @@ def _first_columns(x, whole):
 
 
 @kernel
-def enlarge(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
+def enlarge_maps(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
     """Disparity (which doubles) and probability at twice the size.
 
     Overwrites the column behind the last one of ``source``.  ``streaming``: write past the caches, for results larger than
@@ -205,7 +205,7 @@ def enlarge(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
 
 @kernel
 def enlarge_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> None:
-    """Variance at twice the size: four times as many px^2.  The rest as `enlarge`."""
+    """Variance at twice the size: four times as many px^2.  The rest as `enlarge_maps`."""
     values, width, out, out_width = source.values, source.width, target.values, target.width
     height, whole = values.shape[0], out_width // 2
     begin, end = share(crew, out.shape[0], ROWS)

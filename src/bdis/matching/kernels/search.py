@@ -390,7 +390,7 @@ def search_sixteen(views, patches, i, coarser, has_hidden, settings, scratch, of
 
 
 @kernel
-def search(
+def search_patches(
     views: Views,
     coarser: Maps,
     patches: Patches,

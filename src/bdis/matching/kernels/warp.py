@@ -40,7 +40,7 @@ def warp_seen_row(usable, disparity, row, width, out):
 
 
 @kernel
-def warp(views: Views, surface: Surface, slanted: Views, has_hidden: bool, crew: Crew) -> None:
+def warp_right_image(views: Views, surface: Surface, slanted: Views, has_hidden: bool, crew: Crew) -> None:
     """The right image as seen along the surface, and (``has_hidden``) where it is usable, into ``slanted``."""
     begin, end = share(crew, surface.height, ROWS)
     for y in range(uint64(begin), uint64(end)):

@@ -1,0 +1,52 @@
+"""Records for kernels, as tests need them."""
+
+import numpy as np
+
+from bdis.matching.kernels.layout import PAD, Map, Maps, image_stride, map_stride
+from bdis.matching.kernels.pyramid import ByteImage, FloatImage, Image, Seen
+from bdis.vector.crew import Crew
+
+
+def alone():
+    """A crew of one thread."""
+    return Crew(barrier=np.zeros((4, 8), np.int64), member=0, count=1)
+
+
+def padded(height, width, dtype=np.int16):
+    """Room for an image of a level."""
+    return np.zeros((height, image_stride(width)), dtype)
+
+
+def level_image(height, width):
+    return Image(pixels=padded(height, width), width=width)
+
+
+def level_seen(height, width):
+    return Seen(mask=padded(height, width, np.uint8), pad=PAD, width=width)
+
+
+def given(image):
+    """An image as the user gave it."""
+    if image.dtype == np.uint8:
+        return ByteImage(pixels=image.reshape(len(image), -1))
+    return FloatImage(pixels=image)
+
+
+def with_spare_columns(values):
+    """A map as the kernels store it: float32 with spare columns on the right (filled with junk)."""
+    height, width = values.shape
+    out = np.full((height, map_stride(width)), 1e9, np.float32)
+    out[:, :width] = values
+    return out
+
+
+def map_of(values):
+    return Map(values=with_spare_columns(values), width=values.shape[1])
+
+
+def maps_of(disparity, probability):
+    return Maps(
+        disparity=with_spare_columns(disparity),
+        probability=with_spare_columns(probability),
+        width=disparity.shape[1],
+    )
