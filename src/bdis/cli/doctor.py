@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import typer
 
 from . import terminal
+from .options import Debug, Json
 
 PACKAGES = (
     "numpy",
@@ -132,6 +133,8 @@ def _processor() -> tuple[str, list[str]]:
 
 def _self_test() -> tuple[float, float, float]:
     """Median error in px, coverage and ms per frame on a rendered scene."""
+    import numpy as np
+
     from ..matching.matcher import StereoMatcher
     from ..synthetic.renderer import render
 
@@ -148,3 +151,27 @@ def _self_test() -> tuple[float, float, float]:
     known = np.isfinite(error)
     median = float(np.median(error[known])) if known.any() else float("inf")
     return median, result.coverage, 1e3 * float(np.median(times))
+
+
+def doctor(json: Json = False, debug: Debug = False) -> None:
+    """Show versions, processor and kernel cache, and run a self-test.
+
+    \b
+    bdis doctor
+    bdis doctor --json
+
+    The exit code is 1 if the self-test fails.
+    """
+    if not run_doctor():
+        raise typer.Exit(1)
+
+
+def warmup(json: Json = False, debug: Debug = False) -> None:
+    """Compile all kernels now, which is needed once per machine.
+
+    \b
+    bdis warmup
+
+    Otherwise they are compiled when they are first needed, and the first match takes that much longer.
+    """
+    run_warmup()

@@ -1,17 +1,26 @@
 """Presets to look at, and settings given as ``name=value``."""
 
-from dataclasses import asdict, fields, replace
-from typing import Any, get_args, get_type_hints
+from __future__ import annotations
 
-from ..matching.settings import PRESETS, Settings, settings_for
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+import typer
+
 from . import terminal
+from .options import Debug, Json, preset_names
 from .terminal import UsageError
+
+if TYPE_CHECKING:
+    from ..matching.settings import Settings
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def parse_settings(preset: str, assignments: list[str]) -> Settings:
     """Settings of a preset with ``name=value`` applied; UsageError if there is no such thing."""
+    from ..matching.settings import settings_for
+
     try:
         return settings_for(preset, dict(_parse(assignment) for assignment in assignments))
     except (ValueError, TypeError) as error:
@@ -26,6 +35,8 @@ def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
 
 
 def _parse(assignment: str) -> tuple[str, Any]:
+    from ..matching.settings import Settings
+
     name, equals, text = (part.strip() for part in assignment.partition("="))
     if not equals:
         raise ValueError(f"--set {assignment}: expected NAME=VALUE")
@@ -51,6 +62,8 @@ def _parse(assignment: str) -> tuple[str, Any]:
 
 def run_presets(name: str | None) -> None:
     """Print one preset, or what makes each differ from the default."""
+    from ..matching.settings import PRESETS
+
     if name is not None:
         settings = asdict(parse_settings(name, []))
         terminal.table(settings.items())
@@ -68,3 +81,20 @@ def run_presets(name: str | None) -> None:
 def _differences(settings: Settings, default: Settings) -> list[str]:
     names = [field.name for field in fields(settings)]
     return [f"{name}={getattr(settings, name)}" for name in names if getattr(settings, name) != getattr(default, name)]
+
+
+def presets(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Show all settings of this preset.", autocompletion=preset_names),
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show the presets and their settings.
+
+    \b
+    bdis presets
+    bdis presets paper
+    """
+    run_presets(name)

@@ -1,4 +1,4 @@
-"""What the commands say: to people, or as JSON to machines; results on stdout, all else on stderr."""
+"""Everything the commands print: results on stdout, as text or JSON; progress, warnings and errors on stderr."""
 
 import contextlib
 import sys
@@ -16,11 +16,21 @@ UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own cop
 
 @dataclass
 class Mode:
-    """How to speak; set from the options of a command."""
+    """How the current command prints.
+
+    Attributes
+    ----------
+    json : bool
+        Print the result as JSON and no text.
+    debug : bool
+        Print the traceback of an error.
+    interrupted : str
+        The message after Ctrl-C.
+    """
 
     json: bool = False
     debug: bool = False
-    interrupted: str = "interrupted; nothing was written"  # what to say then
+    interrupted: str = "interrupted; nothing was written"
 
 
 mode = Mode()
@@ -29,24 +39,32 @@ COMPILING = "compiling the kernels, once per machine, about 25 s"  # what a slow
 
 
 def say(text: str = "") -> None:
-    """A line for people."""
+    """Print a line of the result, unless it is printed as JSON."""
     if not mode.json:
         print(text, flush=True)
 
 
 def warn(text: str) -> None:
-    """A line for people about something they should look at."""
+    """Print a warning."""
     print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:
-    """A line for people about what is going on."""
+    """Print a line about what is going on."""
     print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
 def working(text: str, if_slow: str | None = None) -> Iterator[None]:
-    """Show that something takes a while: a spinner on a terminal, a line elsewhere; ``if_slow`` replaces the text."""
+    """Show what is being done: a spinner on a terminal, a line elsewhere.
+
+    Parameters
+    ----------
+    text : str
+        What is being done.
+    if_slow : str, optional
+        Replaces the text if it takes longer than ``SLOW_S`` seconds.
+    """
     show: Callable[[str], None]
     with contextlib.ExitStack() as stack:
         if sys.stderr.isatty():
@@ -66,7 +84,13 @@ def working(text: str, if_slow: str | None = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal; elsewhere a line at every tenth."""
+    """Show how much is done: bars on a terminal, elsewhere a line after every tenth.
+
+    Yields
+    ------
+    callable
+        To be called with what is being done, how much of it is done, and how much there is; each text gets its own bar.
+    """
     if not sys.stderr.isatty():
         said: set[tuple[str, int]] = set()
 
@@ -94,7 +118,15 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = None) -> None:
-    """Rows for people, in columns."""
+    """Print rows in columns, unless the result is printed as JSON.
+
+    Parameters
+    ----------
+    rows : iterable of tuple
+        The cells.
+    header : tuple of str, optional
+        Titles of the columns.
+    """
     if mode.json:
         return
     from rich.console import Console
@@ -108,11 +140,11 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
         shown.add_column(Text(header[column]) if header else "", overflow="fold", style="cyan" if column == 0 else "")
     for line in lines:
         shown.add_row(*line)
-    # A pipe or a file has no width to break lines at.
+    # A pipe or a file has no width at which lines must be broken.
     Console(width=None if sys.stdout.isatty() else 200).print(shown)
 
 
 def give(data: dict[str, Any]) -> None:
-    """The whole answer, for machines."""
+    """Print the result as JSON, if that was asked for."""
     if mode.json:
         print(json_text(data), flush=True)
