@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.cli import app, doctor, terminal
+from bdis.cli import app, doctor, options, terminal
 from bdis.cli.app import run
 from bdis.synthetic.renderer import render
 from benchmarks.data import AUTHORS_SET
+from tests.cli.commands import COMMAND, fails, needs_posix
 
 HEIGHT, WIDTH = 240, 320
-COMMAND = [sys.executable, "-c", "from bdis.cli import main; main()"]
-needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="uses signals and limits of POSIX")
 
 
 def bdis_command(*arguments, **options):
@@ -54,18 +53,6 @@ def pair(folder):
 @pytest.fixture
 def calib(folder):
     return ["--calib", str(folder / "rig.toml")]
-
-
-def fails(capsys, arguments, code, *words):
-    """Run a command that must fail with ``code`` and one line that has these words."""
-    assert run([str(argument) for argument in arguments]) == code
-    said = capsys.readouterr()
-    errors = [line for line in said.err.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1, said.err
-    assert "Traceback" not in said.err
-    for word in words:
-        assert word in errors[0]
-    return said
 
 
 def error_mm(depth, scene):
@@ -256,14 +243,16 @@ def test_disparity_that_a_png_cannot_hold_writes_nothing(pair, scene, calib, cap
         (["--set", "patch_size=7"], "patch_size must be an even number"),
         (["--set", "patch_size=big"], "patch_size must be a whole number, but it is 'big'"),
         (["--set", "fusion=magic"], "fusion must be one of 'bayes', 'residual'"),
-        (["--format", "exr"], "expected of tiff, pfm"),
-        (["--focal", "500"], "--focal (px) and --baseline (mm) belong together"),
-        (["--calib", "a.yaml", "--focal", "500"], "exclude each other"),
+        (["--format", "exr"], "expected one or more of tiff, pfm"),
+        (["--focal", "500"], "--focal (px) and --baseline (mm) must be given together"),
+        (["--calib", "a.yaml", "--focal", "500"], "--calib cannot be combined with --focal"),
         (["--layout", "diagonal"], "expected side-by-side or top-bottom"),
         (["--layout", "top-bottom"], "RIGHT is given as well"),
         (["--rectify"], "--rectify needs --calib"),
         (["--calib", "a.yaml", "--unit", "inch"], "expected mm, cm or m"),
         (["--calib", "a.yaml", "--calib-scale", "0"], "a factor above 0"),
+        (["--cx", "0"], "--focal (px) and --baseline (mm) must be given together"),
+        (["--max-depth", "-1"], "--max-depth is -1; expected a number of mm above 0"),
         (["--focal", "wide"], "'--focal'"),
         (["--nonsense"], "--nonsense"),
     ],
@@ -333,11 +322,11 @@ def test_full_disk_loses_nothing(pair, calib, tmp_path):
 
 STUCK = """
 import sys, time
-import bdis.cli.match as match
+import bdis.cli.result_files as result_files
 def wait(stage, *rest, **options):
     (stage / "depth.tiff").write_text("half")
     time.sleep(60)
-match.write_outputs = wait
+result_files.write_outputs = wait
 from bdis.cli import main
 main()
 """
@@ -427,9 +416,8 @@ def test_help_is_instant_and_shows_real_commands():
     """Neither Numba nor NumPy nor OpenCV nor Matplotlib is needed to print a help text."""
     code = """
 import sys
-from bdis.cli.app import run
-for words in ("", "-h", "match --help", "demo -h", "rectify -h", "calib -h", "calib show -h", "presets -h", "doctor -h",
-              "warmup -h", "--version"):
+from bdis.cli.app import COMMANDS, run
+for words in ("", "-h", "--version", "match --help", "calib -h", "calib show -h", *(f"{name} -h" for name in COMMANDS)):
     assert run(words.split()) == 0, words
 heavy = {"numba", "numpy", "cv2", "matplotlib", "rich.console"} & set(sys.modules)
 assert not heavy, heavy
@@ -438,6 +426,21 @@ assert not heavy, heavy
     assert done.returncode == 0, done.stderr
     assert "bdis match left.png right.png --calib calibration.yaml" in done.stdout
     assert f"bdis {bdis.__version__}" in done.stdout
+
+
+def test_every_command_is_listed_with_a_whole_sentence(capsys):
+    assert run(["--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands:")[2].splitlines()
+    for name in [*app.COMMANDS, "calib"]:
+        (line,) = [line for line in listed if line.startswith(f"  {name} ")]
+        assert line.endswith("."), line
+        assert not line.endswith("..."), line
+
+
+def test_layouts_of_the_options_are_those_of_the_sources():
+    from bdis.video.sources.views import LAYOUTS
+
+    assert options.LAYOUTS == LAYOUTS
 
 
 def test_without_typer_the_command_names_the_pip_command():
