@@ -49,9 +49,9 @@ def render(
     options = dict(_parse_option(text) for text in set_ or [])
     known = [option.name for option in fields(RenderOptions)]
     if unknown := sorted(set(options) - set(known)):
-        raise UsageError(f"--set {', '.join(unknown)}: there is no such option; there are {', '.join(known)}")
+        raise UsageError(f"unknown option in --set {', '.join(unknown)}: there are {', '.join(known)}")
     with terminal.progress_bar() as progress:
-        progress("rendering", 0, frames)  # the first frame may take longest: it loads or compiles the renderer
+        progress("rendering", 0, frames)  # at once: the first frame may take long, to load or compile the renderer
         write_rendered(
             out, scene, frames, height, width, seed,
             progress=lambda done: progress("rendering", done, frames), **options,
