@@ -1,11 +1,13 @@
 """How the tests run commands."""
 
+import subprocess
 import sys
 
 import pytest
 
 from bdis.cli.app import run
 
+HEIGHT, WIDTH = 240, 320  # of the pair in conftest.py
 COMMAND = [sys.executable, "-c", "from bdis.cli import main; main()"]
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="uses signals and limits of POSIX")
 
@@ -20,3 +22,10 @@ def fails(capsys, arguments, code, *words):
     for word in words:
         assert word in errors[0]
     return said
+
+
+def bdis_command(*arguments, **options):
+    """The command in a process of its own."""
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False, **options
+    )
