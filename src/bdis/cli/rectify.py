@@ -71,5 +71,12 @@ def rectify(
             ("written", f"{out}: {', '.join(FILES)}"),
         ]
     )
-    figures = {"rig": asdict(rig), "calibration": loaded.remarks, "check": asdict(check), "folder": out}
-    terminal.give({**figures, "files": FILES})
+    terminal.give(
+        {
+            "rig": asdict(rig),
+            "calibration": loaded.remarks,
+            "check": asdict(check),
+            "folder": out,
+            "files": FILES,
+        }
+    )

@@ -339,7 +339,7 @@ def _report(
     """Print the outcome."""
     if coverage < 0.1:
         warnings.warn(f"only {coverage:.1%} of the pixels are known: is this a rectified stereo video?")
-    figures = stream.figures()
+    statistics = stream.figures()
     height, width = recording.plan.shape
     files = recording.outputs()
     source, layout = opened.source.name, opened.source.layout
@@ -347,13 +347,13 @@ def _report(
     rows: list[tuple[str, str]] = [("source", f"{source}{views}, {width}x{height}, preset {preset}")]
     rows += [("calibration", remark) for remark in opened.remarks]
     rows.append(("frames", f"{recording.frames}" + (f", {resumed_after} of them before" if resumed_after else "")))
-    if figures.frames > 1:
-        rows += _speed_rows(figures)
+    if statistics.frames > 1:
+        rows += _speed_rows(statistics)
         rows.append(("known", f"{coverage:.1%} of the pixels"))
-    if figures.damaged or figures.dropped:
-        rows.append(("lost", f"{figures.damaged} frames damaged or missing, {figures.dropped} dropped"))
-    if figures.suspect:
-        rows.append(("suspect", f"{figures.suspect} frames depend on damaged ones; frames.csv marks them"))
+    if statistics.damaged or statistics.dropped:
+        rows.append(("lost", f"{statistics.damaged} frames damaged or missing, {statistics.dropped} dropped"))
+    if statistics.suspect:
+        rows.append(("suspect", f"{statistics.suspect} frames depend on damaged ones; frames.csv marks them"))
     if "video" in recording.plan.save:
         steps = recording.plan.steps_per_mm
         rows.append(("depth video", f"mm x {steps}" if steps > 1 else "whole mm; --steps-per-mm 100 keeps hundredths"))
@@ -363,15 +363,15 @@ def _report(
         {
             "folder": recording.folder, "state": "complete", "frames": recording.frames,
             "resumed_after": resumed_after, "size": [width, height], "preset": preset, "calibration": opened.remarks,
-            "coverage": coverage, "figures": asdict(figures), "warnings": warnings.warnings, "files": files,
+            "coverage": coverage, "figures": asdict(statistics), "warnings": warnings.warnings, "files": files,
         }
     )  # fmt: skip
 
 
-def _speed_rows(figures: Any) -> list[tuple[str, str]]:
+def _speed_rows(statistics: Any) -> list[tuple[str, str]]:
     """Speed and latency of a stream."""
-    latency = figures.latency_ms
+    latency = statistics.latency_ms
     return [
-        ("speed", f"{figures.fps:.1f} frames/s, {figures.match_ms.p50:.1f} ms to match one"),
+        ("speed", f"{statistics.fps:.1f} frames/s, {statistics.match_ms.p50:.1f} ms to match one"),
         ("latency", f"median {latency.p50:.0f} ms, 95 % below {latency.p95:.0f} ms, 99 % below {latency.p99:.0f} ms"),
     ]

@@ -92,12 +92,12 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
         To be called with what is being done, how much of it is done, and how much there is; each text gets its own bar.
     """
     if not sys.stderr.isatty():
-        said: set[tuple[str, int]] = set()
+        printed: set[tuple[str, int]] = set()
 
         def line(what: str, done: int, of: int) -> None:
             tenth = 10 * done // max(of, 1)
-            if (what, tenth) not in said:
-                said.add((what, tenth))
+            if (what, tenth) not in printed:
+                printed.add((what, tenth))
                 note(f"{what}: {done} of {of}")
 
         yield line
