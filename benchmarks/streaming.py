@@ -99,7 +99,7 @@ def _stream(path: Path, preset: str, camera: bdis.Rig | bdis.Rectifier) -> tuple
         assert stream.rig is not None
         for frame in stream:
             stream.rig.depth(frame.result)
-    figures = stream.figures()
+    figures = stream.statistics()
     fps = figures.frames / (time.perf_counter() - begin)
     return fps, figures.latency_ms.p50, figures.latency_ms.p95
 
@@ -115,7 +115,7 @@ def _record(path: Path, rig: bdis.Rig, save: tuple[str, ...]) -> tuple[float, fl
             for frame in stream:
                 recording.add(frame)
         recording.close("complete")
-        figures = stream.figures()
+        figures = stream.statistics()
         return figures.frames / (time.perf_counter() - begin), figures.latency_ms.p50, figures.latency_ms.p95
 
 

@@ -17,19 +17,7 @@ from bdis.video.sources import (
     open_source,
 )
 from bdis.video.sources.views import Splitter
-from tests.video.videos import HEIGHT, WIDTH, flat_pair, index_of, read_all, write_video
-
-FRAMES = 40
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("videos")
-
-
-@pytest.fixture(scope="module")
-def video(folder):
-    return write_video(folder / "both.mp4", FRAMES)
+from tests.video.videos import HEIGHT, WIDTH, flat_pair, index_of, read_all
 
 
 # ---------------------------------------------------------------- folders
@@ -141,7 +129,7 @@ def test_a_folder_without_pairs_says_what_was_looked_for(tmp_path):
 def test_views_whose_names_have_nothing_in_common_are_refused(tmp_path):
     write_pairs(tmp_path, [("left/a.png", "right/b.png")])
     write_image(tmp_path / "left/c.png", flat_pair(1)[0])
-    with pytest.raises(ValueError, match="2 left and 1 right images whose names have nothing in common"):
+    with pytest.raises(ValueError, match="2 left and 1 right images whose names do not correspond"):
         open_source(tmp_path)
 
 
@@ -245,7 +233,7 @@ def test_two_cameras_give_a_view_each(capture, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("{video}", "{folder}"), {}, "not of one kind"),
+        (("{video}", "{folder}"), {}, "must be of the same kind"),
         (("{video}", "{video}"), {"layout": "side-by-side"}, "right view is given too"),
         (("{folder}",), {"deinterlace": True}, "deinterlace is for videos"),
         (("render:colon", "render:colon"), {}, "has both views"),

@@ -306,7 +306,7 @@ def test_memory_handles_and_threads_stay_as_they_are_over_1000_frames(moving, op
             page = open_page(viewer, 600, 400)
             viewer._server.initial_camera.fov = 0.3  # whatever it draws, less of it: software is slow
             before = None
-            while (frames := viewer.stream.figures().frames) < 1000:
+            while (frames := viewer.stream.statistics().frames) < 1000:
                 page.wait_for_timeout(100)
                 if before is None and frames >= 300:
                     before = state_of_process()
@@ -351,9 +351,9 @@ def test_a_browser_that_hangs_costs_neither_speed_nor_memory(moving, monkeypatch
     monkeypatch.setattr(viewer_module, "PUSHES_PER_S", 200.0)
 
     def frames_per_second(count):
-        begin, first = time.perf_counter(), viewer.stream.figures().frames
-        wait_until(lambda: viewer.stream.figures().frames >= first + count, 60)
-        return (viewer.stream.figures().frames - first) / (time.perf_counter() - begin)
+        begin, first = time.perf_counter(), viewer.stream.statistics().frames
+        wait_until(lambda: viewer.stream.statistics().frames >= first + count, 60)
+        return (viewer.stream.statistics().frames - first) / (time.perf_counter() - begin)
 
     with watching(moving, bdis.StereoMatcher("balanced", variance=True), paced=False) as viewer:
         frames_per_second(300)
@@ -413,7 +413,7 @@ def test_play_at_the_end_begins_again():
         wait_until(lambda: viewer.stream.is_paused)
         wait_until(lambda: viewer._playback._is_at_end)
         viewer._playback._press("Play")
-        wait_until(lambda: viewer.stream.figures().frames >= 8)
+        wait_until(lambda: viewer.stream.statistics().frames >= 8)
 
 
 def test_a_port_in_use_is_passed_over_and_a_foreign_address_refused(scene, rig):

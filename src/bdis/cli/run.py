@@ -243,12 +243,12 @@ def _record(
     recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, reports: Reports
 ) -> float:
     """Run the stream into the recording; the mean coverage.  However it ends, the recording is closed and says how."""
-    recording.figures = stream.figures
+    recording.figures = stream.statistics
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:
         before = recording.frames
-        speed = frame_progress(total, before, lambda: stream.figures().recent_fps)
+        speed = frame_progress(total, before, lambda: stream.statistics().recent_fps)
         with GentleStop(stream.close) as stop, speed as progress:
             for frame in stream:
                 if done_until is not None and frame.index <= done_until:
@@ -299,7 +299,7 @@ def _report(
     resumed_after: int,
     coverage: float,
 ) -> None:
-    figures = stream.figures()
+    figures = stream.statistics()
     height, width = recording.plan.shape
     files = recording.outputs()
     if coverage < 0.1:

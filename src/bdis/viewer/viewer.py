@@ -270,7 +270,7 @@ class Viewer:
     def _show_figures(self) -> None:
         maps = self._shown
         is_video = self.stream.source.length != 1
-        self._figures.content = figures_in_words(self.stream.figures(), maps, is_video)
+        self._figures.content = figures_in_words(self.stream.statistics(), maps, is_video)
         if maps is not None:
             self._playback.show(maps.frame)
         self._status.content = self._status_in_words()

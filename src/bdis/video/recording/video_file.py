@@ -14,7 +14,7 @@ import numpy as np
 
 from ...common.atomic import Place, named
 from ...common.optional import require
-from ..sources.track import USUAL_FPS
+from ..sources.source import DEFAULT_FPS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 PURPOSE = "reading and writing videos"
@@ -82,7 +82,7 @@ class VideoFile:
         earlier = _earlier(self.path)
         if keep and not earlier.exists():
             os.replace(self.path, earlier)
-        self._open(size, fps or USUAL_FPS, tags or {})
+        self._open(size, fps or DEFAULT_FPS, tags or {})
         if not keep:
             earlier.unlink(missing_ok=True)
             return
