@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 import bdis
-from bdis.video.recording import Plan, Recording
+from bdis.video.recording import Recording, RecordingPlan
 from bdis.video.sources import RenderedSource
 from bdis.video.stream.depth_stream import DepthStream
 
@@ -110,7 +110,7 @@ def _record(path: Path, rig: bdis.Rig, save: tuple[str, ...]) -> tuple[float, fl
     source = bdis.open_source(path, color="preview" in save)
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
-        recording = Recording(folder, Plan(save, (height, width), rig, source.fps), {})
+        recording = Recording(folder, RecordingPlan(save, (height, width), rig, source.fps), {})
         with DepthStream(source, bdis.StereoMatcher("fast"), rig) as stream:
             for frame in stream:
                 recording.add(frame)

@@ -15,7 +15,7 @@ import pytest
 import bdis
 from bdis.cli.app import run
 from bdis.synthetic.renderer import render
-from bdis.video.recording import read_depth_video, read_journal, read_manifest, recording
+from bdis.video.recording import read_depth_video, read_frame_log, read_manifest, recording
 from tests.video.videos import write_video
 
 av = pytest.importorskip("av")
@@ -52,7 +52,7 @@ def frames_in(video, is_killed=False):
 
 
 def indices(folder):
-    return [record.index for record in read_journal(folder / "frames.csv")]
+    return [record.index for record in read_frame_log(folder / "frames.csv")]
 
 
 def wait_for_frames(folder, count):
@@ -71,7 +71,7 @@ def check_readable(folder, least=1, is_killed=False):
     assert len(done) >= least
     assert [index for index, _, _ in read_depth_video(folder / "depth.mkv")] == done
     assert len(done) <= len(frames_in(folder / "preview.mp4", is_killed)) <= len(done) + 1
-    for record in read_journal(folder / "frames.csv"):
+    for record in read_frame_log(folder / "frames.csv"):
         if (folder / "depth").exists():
             assert bdis.read_depth(folder / "depth" / f"{record.index:06d}.tiff").shape == (64, 96)
     json.loads((folder / "manifest.json").read_text())
@@ -327,7 +327,7 @@ def test_in_two_parts_as_in_one(tmp_path, monkeypatch, options, capsys):
     assert len(indices(parts)) == 3
     assert run([*command, str(parts), "--resume"]) == 0
     assert "3 of them before" in capsys.readouterr().out
-    times = [[(record.index, record.time_s) for record in read_journal(out / "frames.csv")] for out in (whole, parts)]
+    times = [[(record.index, record.time_s) for record in read_frame_log(out / "frames.csv")] for out in (whole, parts)]
     assert times[0] == times[1]
     for before, after in zip(read_depth_video(whole / "depth.mkv"), read_depth_video(parts / "depth.mkv"), strict=True):
         assert before[:2] == after[:2]
@@ -422,7 +422,7 @@ def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
         (["--save", "video"], "save was ['video', 'preview'], now ['video']"),
         (["--stop", "5"], "stop_s was nothing, now 0.18"),
     ):
-        fails(capsys, [*command, *options, "--resume"], 1, "cannot be gone on with", words)
+        fails(capsys, [*command, *options, "--resume"], 1, "cannot be continued", words)
     other = ["run", SMALL.replace("plane", "tissue"), *FAST, "-o", tmp_path, "--resume"]
     fails(capsys, other, 1, "source.left was")
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -445,7 +445,7 @@ def test_folder_with_something_in_it(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
     fails(capsys, ["run", SMALL, "-o", tmp_path], 1, str(tmp_path), "is not empty", "--resume")
     fails(capsys, ["run", SMALL, "-o", tmp_path, "--resume"], 1, "no manifest.json")
-    fails(capsys, ["run", SMALL, "-o", tmp_path / "new", "--resume"], 1, "no recording to go on with")
+    fails(capsys, ["run", SMALL, "-o", tmp_path / "new", "--resume"], 1, "no recording to continue")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 

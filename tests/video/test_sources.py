@@ -19,7 +19,6 @@ from bdis.video.sources import (
 from bdis.video.sources.views import Splitter
 from tests.video.videos import HEIGHT, WIDTH, flat_pair, index_of, read_all
 
-
 # ---------------------------------------------------------------- folders
 
 

@@ -32,7 +32,6 @@ from tests.video.videos import (
     write_video,
 )
 
-
 # ---------------------------------------------------------------- videos
 
 

@@ -18,10 +18,9 @@ from ..matching.matcher import StereoMatcher
 from ..matching.settings import Settings
 from ..video.recording import (
     MOST_STEPS,
-    NEED_DEPTH,
     OUTPUTS,
-    Plan,
     Recording,
+    RecordingPlan,
     check_new,
     is_complete,
     read_manifest,
@@ -68,13 +67,13 @@ def run_run(request: Request) -> None:
     earlier = read_manifest(request.out) if request.resume else None
     if earlier is None:
         check_new(request.out)
-    color = bool({"cloud", "preview"} & set(wanted or DEFAULT_SAVE))
+    color = any(OUTPUTS[name].uses_color for name in wanted or DEFAULT_SAVE)
     source, camera, first, remarks = open_with_camera(request.source, request.camera, color=color)
     try:
         rig = camera.rig if isinstance(camera, Rectifier) else camera
         shape = camera.left_seen.shape if isinstance(camera, Rectifier) else first.left.shape[:2]
         fps = None if source.fps is None else source.fps / request.every
-        plan = Plan(
+        plan = RecordingPlan(
             _save(wanted, rig), shape, rig, fps, request.max_depth_mm, request.steps_per_mm, near_far
         )  # fmt: skip
         start_s, stop_s = _span(request, source)
@@ -124,7 +123,7 @@ def _save(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]:
             return DEFAULT_SAVE
         terminal.warn("no depth without --calib FILE, or --focal PX and --baseline MM: disparity is saved instead")
         return DEFAULT_WITHOUT_RIG
-    impossible = [name for name in wanted if rig is None and name in NEED_DEPTH]
+    impossible = [name for name in wanted if rig is None and OUTPUTS[name].needs_rig]
     if impossible:
         raise UsageError(
             f"--save {','.join(impossible)} needs --calib FILE, or --focal PX and --baseline MM; "
@@ -136,7 +135,7 @@ def _save(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]:
 def _settings(request: Request, save: tuple[str, ...]) -> Settings:
     """With a variance only if something is saved of it: it takes time."""
     settings = parse_settings(request.preset, request.assignments)
-    if {"sigma", "cloud"} & set(save):
+    if any(OUTPUTS[name].uses_variance for name in save):
         settings = with_uncertainty(settings, request.assignments)
     if "sigma" in save and settings.variance is False:
         raise UsageError("--save sigma needs the variance that --set variance=false turns off")
@@ -243,7 +242,7 @@ def _record(
     recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, reports: Reports
 ) -> float:
     """Run the stream into the recording; the mean coverage.  However it ends, the recording is closed and says how."""
-    recording.figures = stream.statistics
+    recording.statistics = stream.statistics
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:
