@@ -81,7 +81,8 @@ def test_nothing_grows(kind, tmp_path):
     print(
         f"\n{kind}: {statistics.frames} frames at {statistics.fps:.0f} fps, {statistics.dropped} dropped; "
         f"memory {warm:.1f} MB after warm-up, {memory[-1]:.1f} MB at the end, {max(memory):.1f} MB at most; "
-        f"median latency {early:.2f} ms early, {late:.2f} ms late; p50 {statistics.latency_ms.p50:.2f} ms, p99 {statistics.latency_ms.p99:.2f} ms; "
+        f"median latency {early:.2f} ms early, {late:.2f} ms late; "
+        f"p50 {statistics.latency_ms.p50:.2f} ms, p99 {statistics.latency_ms.p99:.2f} ms; "
         f"handles {min(open_handles)} to {max(open_handles)}"
     )
     assert len(delays) == FRAMES or time.monotonic() - begin > LONGEST_S or kind == "live"
