@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ...common.arrays import Array
 from ...common.optional import require
-from .source import Array, OpenOptions, Source, SourceKind, SourceLost, StereoFrame
+from .source import OpenOptions, Source, SourceKind, SourceLost, StereoFrame
 from .views import Splitter
 
 

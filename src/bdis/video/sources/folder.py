@@ -8,11 +8,12 @@ from pathlib import Path
 
 from ...cameras.formats import read_calibration
 from ...cameras.rig import Rig
+from ...common.arrays import Array
 from ...evaluation.datasets import KINDS, Dataset, open_dataset
 from ...evaluation.datasets.folder import CALIBRATIONS
 from ...evaluation.datasets.frame import in_order
 from ...files.maps import IMAGE_ENDINGS, read_image
-from .source import DEFAULT_FPS, Array, NumberedSource, OpenOptions, Source, SourceKind
+from .source import DEFAULT_FPS, NumberedSource, OpenOptions, Source, SourceKind
 from .views import Splitter
 
 FOLDER_NAMES = (

@@ -3,9 +3,10 @@
 from typing import Any
 
 from ...cameras.rig import Rig
+from ...common.arrays import Array
 from ...evaluation.datasets import RENDER, parse_scene, rig_of, with_baseline
 from ...synthetic.renderer import RenderedPair, check_scene, render
-from .source import DEFAULT_FPS, Array, NumberedSource, OpenOptions, SourceKind
+from .source import DEFAULT_FPS, NumberedSource, OpenOptions, SourceKind
 
 
 class RenderedSource(NumberedSource):

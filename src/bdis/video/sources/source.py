@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from ...cameras.rig import Rig
+from ...common.arrays import Array
 from .views import Splitter
 
-Array = np.ndarray[Any, np.dtype[Any]]
 DEFAULT_FPS = 25.0  # of images without timestamps, and of videos that do not tell
 
 

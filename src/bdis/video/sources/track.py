@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...common.arrays import Array
 from ...common.optional import require
-from .source import DEFAULT_FPS, Array, BadFrame, SourceLost
+from .source import DEFAULT_FPS, BadFrame, SourceLost
 
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
 MOST_ERRORS = 100  # read errors without a frame between them, after which the rest of the file is given up

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
+from ...common.arrays import Array
 from ...common.optional import require
 
-Array = np.ndarray[Any, np.dtype[Any]]
 SIDE_BY_SIDE, TOP_BOTTOM = LAYOUTS = ("side-by-side", "top-bottom")
 
 

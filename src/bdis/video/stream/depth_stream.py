@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
+from ...common.arrays import Array, size_text
 from ...matching.matcher import StereoMatcher
 from ...matching.result import StereoResult
 from ..sources import Source
@@ -21,7 +20,6 @@ from .queue import FrameQueue, QueueClosed
 from .reader import AtEnd, QueuedFrame, Reader
 from .statistics import StatisticsCollector, StreamStatistics
 
-Array = np.ndarray[Any, np.dtype[Any]]
 QUEUED_FRAMES = 2  # between two steps, of a file; of a live source only the newest frame waits
 STOP_S = 5.0  # a thread that takes longer to end hangs in a driver, and is abandoned
 
@@ -316,9 +314,8 @@ class DepthStream:
 
     def _check_size(self, left: Array) -> None:
         shape = left.shape[:2]
-        if self._shape not in (None, shape):
-            sizes = [f"{width}x{height}" for height, width in (shape, self._shape or shape)]
-            raise ValueError(f"it is {sizes[0]} but the frames before it are {sizes[1]}")
+        if self._shape is not None and self._shape != shape:
+            raise ValueError(f"it is {size_text(shape)} but the frames before it are {size_text(self._shape)}")
         self._shape = shape
 
     def _skip(self, queued: QueuedFrame, error: Exception, is_first: bool) -> None:
