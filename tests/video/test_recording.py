@@ -11,8 +11,11 @@ import pytest
 import bdis
 from bdis.files.preview import round_range
 from bdis.video.recording import (
+    OUTPUTS,
     DepthVideo,
     FrameRecord,
+    FrameWriter,
+    Output,
     PreviewVideo,
     Recording,
     RecordingPlan,
@@ -512,3 +515,28 @@ def test_nothing_to_continue(tmp_path, rig, content):
 def test_depth_needs_a_rig(name):
     with pytest.raises(ValueError, match=f"{name} needs a rig"):
         RecordingPlan((name,), (HEIGHT, WIDTH))
+
+
+def test_a_new_output_is_one_line_in_the_table(tmp_path, frames, rig, monkeypatch):
+    class Coverage(FrameWriter):
+        def __init__(self, path, plan, earlier):
+            self.path, self.values = path, []
+
+        def write(self, frame, depth_mm):
+            self.values.append(frame.result.coverage)
+
+        def close(self):
+            self.path.write_text(str(self.values))
+
+        def manifest_entry(self):
+            return {"frames": len(self.values)}
+
+    monkeypatch.setitem(OUTPUTS, "coverage", Output("coverage.txt", Coverage))
+    recording = Recording(tmp_path, RecordingPlan(("coverage",), (HEIGHT, WIDTH), rig), {})
+    for frame in frames:
+        recording.add(frame)
+    recording.close("complete")
+    assert (tmp_path / "coverage.txt").read_text() == str([frame.result.coverage for frame in frames])
+    manifest = read_manifest(tmp_path)
+    assert manifest["coverage"] == {"frames": 6}
+    assert "coverage.txt" in manifest["outputs"]

@@ -8,9 +8,12 @@ import pytest
 
 from bdis import Rig, StereoCalibration, write_image
 from bdis.evaluation.datasets import write_rendered
+from bdis.video import sources
 from bdis.video.sources import (
     BadFrame,
     CameraSource,
+    NumberedSource,
+    SourceKind,
     SourceLost,
     Track,
     VideoSource,
@@ -244,6 +247,23 @@ def test_two_cameras_give_a_view_each(capture, monkeypatch):
 def test_options_that_do_not_fit_are_refused(video, folder, arguments, options, message):
     with pytest.raises(ValueError, match=message):
         open_source(*(text.format(video=video, folder=folder) for text in arguments), **options)
+
+
+def test_a_new_kind_of_source_is_one_line_in_the_list(monkeypatch):
+    class Flat(NumberedSource):
+        def _load(self, index):
+            return flat_pair(index)
+
+    kind = SourceKind(
+        "a flat video",
+        lambda place: place.startswith("flat:"),
+        lambda places, options: Flat(" and ".join(places), 3, options.image_fps),
+    )
+    monkeypatch.setattr(sources, "KINDS", (kind, *sources.KINDS))
+    frames, _ = read_all(open_source("flat:left", "flat:right", fps=10))
+    assert [frame.time_s for frame in frames] == [0, 0.1, 0.2]
+    with pytest.raises(ValueError, match="deinterlace is for videos, but flat:left is a flat video"):
+        open_source("flat:left", deinterlace=True)
 
 
 def test_nothing_is_opened_before_it_is_needed(video, monkeypatch):

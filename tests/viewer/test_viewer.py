@@ -28,6 +28,7 @@ from bdis.viewer import Viewer
 from bdis.viewer import viewer as viewer_module
 from bdis.viewer.frame_maps import FrameMaps, colored, map_names
 from bdis.viewer.html_text import color_bar
+from bdis.viewer.page import Panel
 from bdis.viewer.playback_panel import PlaybackPanel
 from bdis.viewer.status_panel import StatusPanel
 
@@ -474,6 +475,25 @@ def test_maps_have_units_and_unknown_has_its_own_colour(scene, rig):
         assert len(np.unique(colored(name, maps[name], (low, high))[unknown], axis=0)) == 1
         assert f"{low:g}" in color_bar(name, name, "mm", (low, high)) or low % 1
     np.testing.assert_array_equal(frame.result.disparity, result.disparity)
+
+
+def test_a_new_panel_is_one_line_in_the_list(scene, rig, monkeypatch):
+    class Recorder(Panel):
+        def __init__(self, page):
+            super().__init__(page)
+            self.coverage, self.refreshed = [], threading.Event()
+
+        def show_frame(self, maps):
+            self.coverage.append(maps.coverage)
+
+        def refresh(self):
+            self.refreshed.set()
+
+    monkeypatch.setattr(viewer_module, "PANELS", (*viewer_module.PANELS, Recorder))
+    with watching(StillSource(scene, rig), at_end="wait") as viewer:
+        recorder = panel(viewer, Recorder)
+        wait_until(lambda: recorder.coverage and recorder.refreshed.is_set())
+        assert recorder.coverage[0] > 0.5
 
 
 @pytest.mark.parametrize("every", [1, 3])
