@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.files.preview import round_range
+from bdis.files.colors import UNKNOWN_ON_DARK, round_range
 from bdis.video.recording import (
     OUTPUTS,
     DepthVideo,
@@ -24,7 +24,7 @@ from bdis.video.recording import (
     read_manifest,
 )
 from bdis.video.recording.frame_log import FrameLog
-from bdis.video.recording.preview_picture import UNKNOWN, PreviewPicture
+from bdis.video.recording.preview_picture import PreviewPicture
 from bdis.video.recording.video_file import count_readable_frames
 from bdis.video.sources import open_source
 from bdis.video.stream.depth_stream import DepthStream
@@ -283,7 +283,7 @@ def test_preview_has_the_image_the_colours_and_a_bar():
     picture = draw(left, depth)
     assert picture.shape[::-1][1:] == draw.size
     assert (picture[:, :640] == (200, 90, 80)).all()
-    assert (picture[:100, 640:1280] == UNKNOWN).all()
+    assert (picture[:100, 640:1280] == UNKNOWN_ON_DARK).all()
     near, far = picture[200, 700], picture[200, 1200]
     assert near[0] > near[2] + 50  # red
     assert far[2] > far[0]

@@ -19,7 +19,7 @@ import pytest
 import bdis
 from bdis.cameras.rig import Rig
 from bdis.cli.app import run
-from bdis.files.maps import read_image
+from bdis.files.images import read_image
 from bdis.synthetic.renderer import render
 from bdis.video.sources import NumberedSource, RenderedSource
 from bdis.video.stream.depth_stream import DepthStream

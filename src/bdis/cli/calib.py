@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..cameras.calibration import StereoCalibration
 from ..cameras.formats import Unit, read_calibration
-from ..cameras.rectifier import StereoCalibration
 from ..cameras.rig import Rig
 from . import terminal
 from .terminal import UsageError

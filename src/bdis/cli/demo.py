@@ -8,7 +8,7 @@ import numpy as np
 
 from ..cameras.rig import Rig
 from ..common.atomic import all_or_nothing
-from ..files.maps import write_image
+from ..files.images import write_image
 from ..matching.result import StereoResult
 from . import terminal
 from .outputs import describe, write_figures, write_outputs

@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-import numpy as np
-
+from ..cameras.calibration import StereoCalibration
 from ..cameras.formats import CalibrationFile, Unit, is_plausible_baseline, read_calibration
-from ..cameras.rectifier import Rectifier, StereoCalibration
+from ..cameras.rectifier import Rectifier
 from ..cameras.rig import Rig
-from ..files.maps import read_image
+from ..common.arrays import Array, size_text
+from ..files.images import read_image
 from ..matching.images import check_pair
 from ..video.sources.views import LAYOUTS, Splitter
 from .terminal import UsageError
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Pair:
             if path is not None:
                 mask = read_image(path)
                 if mask.shape[:2] != shape[:2]:
-                    raise ValueError(f"{path} is {_size(mask.shape)} but the images are {_size(shape)}")
+                    raise ValueError(f"{path} is {size_text(mask.shape)} but the images are {size_text(shape)}")
                 found[name] = mask if mask.ndim == 2 else mask.max(2)
         return found
 
@@ -138,7 +136,3 @@ def rectified(cameras: StereoCalibration, left: Array, right: Array) -> tuple[Ar
     """The pair as parallel cameras would see it, and what made it."""
     rectifier = cameras.rectify()
     return *rectifier(left, right), rectifier
-
-
-def _size(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]}x{shape[0]}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..cameras.checks import check_rectification
+from ..common.arrays import Array
 from ..common.atomic import all_or_nothing
 from ..matching.result import StereoResult
 from ..matching.settings import Settings
@@ -16,7 +17,6 @@ from .inputs import Camera, Pair, rectified
 from .outputs import describe, parse_formats, percentiles_in_words, write_figures, write_outputs
 from .presets import parse_settings, with_uncertainty
 
-Array = np.ndarray[Any, np.dtype[Any]]
 TIMED_FRAMES = 5  # after the first, which loads the kernels
 
 

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..cameras.cloud import write_ply
 from ..cameras.rig import Rig
+from ..common.arrays import Array
 from ..common.atomic import write_whole
 from ..common.json_text import json_text
 from ..files.maps import write_depth, write_disparity, write_result
+from ..files.ply import write_ply
 from ..files.preview import write_preview
 from ..matching.result import StereoResult
 from ..matching.settings import Settings
 from .terminal import UsageError
 
-Array = np.ndarray[Any, np.dtype[Any]]
 FORMATS = ("tiff", "pfm", "npy", "npz", "png", "ply", "preview")
 DEFAULT_FORMATS = ("tiff", "ply", "preview")
 
@@ -43,9 +43,7 @@ def write_outputs(
     title: str | None = None,
 ) -> None:
     """Write a result in all the formats asked for; what needs depth only if there is a rig."""
-    depth = None if rig is None else rig.depth(result)
-    if depth is not None and max_depth_mm is not None:
-        depth = np.where(depth <= max_depth_mm, depth, np.float32(np.nan))
+    depth = None if rig is None else rig.depth(result, max_depth_mm=max_depth_mm)
     for name in formats:
         if name == "npz":
             write_result(folder / "result.npz", result, depth)
@@ -79,15 +77,14 @@ def describe(
         "mean_probability": float(result.probability[result.known].mean()) if known.size else None,
     }
     if rig is not None:
-        depth = rig.depth(result)
+        depth = rig.depth(result, max_depth_mm=max_depth_mm)
         depth = depth[np.isfinite(depth)]
         if max_depth_mm is not None:
-            depth = depth[depth <= max_depth_mm]
             figures["max_depth_mm"] = max_depth_mm
         figures["rig"] = {**asdict(rig), "doffs": rig.doffs}
         figures["depth_mm"] = _percentiles(depth)
         if result.variance is not None:
-            sigma = np.sqrt(rig.depth_variance(result))
+            sigma = rig.depth_sigma(result)
             figures["sigma_mm"] = _percentiles(sigma[np.isfinite(sigma)])
     return figures
 

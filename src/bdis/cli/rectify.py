@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..cameras.checks import check_rectification
 from ..common.atomic import all_or_nothing
-from ..files.maps import write_image
+from ..files.images import write_image
 from . import terminal
 from .inputs import Camera, Pair
 from .terminal import UsageError

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cameras.rig import Rig, as_rgb_bytes
+from ..cameras.rgb import as_rgb_bytes
+from ..cameras.rig import Rig
 from .display_options import DisplayOptions
 from .frame_maps import FrameMaps, colored
 from .scene import FIELD_OF_VIEW, Marker, SceneView, Vector, Viewpoint

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from ..cameras.rig import Rig
 from ..common.arrays import Array
-from ..files.preview import COLOURS, color_steps, color_table, round_range
+from ..files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 from ..matching.result import StereoResult
-from ..video.recording import preview_picture
 from ..video.stream.depth_stream import DepthFrame
 from .display_options import Range
 
-UNKNOWN = preview_picture.UNKNOWN  # the same grey as in preview videos
-_COLORMAPS = {**COLOURS, "sigma": "plasma", "probability": "viridis"}  # none starts with black: the page is dark
+_COLORMAPS = {**COLORMAPS, "sigma": "plasma", "probability": "viridis"}  # none starts with black: the page is dark
 
 
 class FrameMaps:
@@ -50,8 +48,7 @@ class FrameMaps:
     def depth(self) -> Array:
         """float32, shape (h, w), mm."""
         assert self.rig is not None
-        depth = self.rig.depth(self.result)
-        return depth if self.max_depth_mm is None else np.where(depth <= self.max_depth_mm, depth, np.float32(np.nan))
+        return self.rig.depth(self.result, max_depth_mm=self.max_depth_mm)
 
     @cached_property
     def disparity(self) -> Array:
@@ -63,8 +60,8 @@ class FrameMaps:
         """Standard deviation, float32, shape (h, w): of the depth in mm, or without a rig of the disparity in px."""
         if self.result.variance is None:
             return np.full_like(self.result.disparity, np.nan)
-        variance = self.result.variance if self.rig is None else self.rig.depth_variance(self.result)
-        return self._within_max_depth(np.sqrt(variance))
+        sigma = np.sqrt(self.result.variance) if self.rig is None else self.rig.depth_sigma(self.result)
+        return self._within_max_depth(sigma)
 
     @cached_property
     def probability(self) -> Array:
@@ -129,7 +126,7 @@ def unit_of(name: str, rig: Rig | None) -> str:
 @cache
 def palette(name: str) -> NDArray[np.uint8]:
     """Colours of a map, uint8, shape (256, 3); the first one is that of unknown pixels."""
-    return color_table(_COLORMAPS[name], UNKNOWN)
+    return color_table(_COLORMAPS[name], UNKNOWN_ON_DARK)
 
 
 def colored(name: str, values: Array, value_range: Range) -> NDArray[np.uint8]:
@@ -151,7 +148,7 @@ def colored(name: str, values: Array, value_range: Range) -> NDArray[np.uint8]:
 
     Examples
     --------
-    >>> colored("depth", np.float32([np.nan]), (0, 1)).tolist() == [list(UNKNOWN)]
+    >>> colored("depth", np.float32([np.nan]), (0, 1)).tolist() == [list(UNKNOWN_ON_DARK)]
     True
     """
     return np.take(palette(name), color_steps(values, value_range), axis=0)

@@ -8,9 +8,10 @@ import json
 import numpy as np
 
 from ..common.arrays import Array
+from ..files.colors import UNKNOWN_ON_DARK
 from ..video.stream.statistics import StreamStatistics
 from .display_options import Range
-from .frame_maps import UNKNOWN, FrameMaps, palette
+from .frame_maps import FrameMaps, palette
 
 MUTED = "opacity:0.65"
 _BOX = "padding:0 0.75em 0.5em 0.75em;font-size:0.82em;line-height:1.5;font-variant-numeric:tabular-nums"
@@ -75,7 +76,7 @@ def color_bar(title: str, name: str, unit: str, value_range: Range, has_unknown:
     colors = palette(name)
     stops = ",".join("rgb({},{},{})".format(*colors[place]) for place in np.linspace(1, 255, 24).astype(int))
     numbers = "".join(f"<span>{value:.3g}</span>" for value in np.linspace(*value_range, 5))
-    grey = "rgb({},{},{})".format(*UNKNOWN)
+    grey = "rgb({},{},{})".format(*UNKNOWN_ON_DARK)
     unknown = (
         f"<span style='float:right;{MUTED}'><span style='display:inline-block;width:0.8em;height:0.8em;"
         f"border:1px solid #888;background:{grey}'></span> unknown</span>"

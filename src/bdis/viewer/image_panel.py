@@ -6,8 +6,9 @@ import threading
 
 import numpy as np
 
-from ..cameras.rig import as_rgb_bytes
-from .frame_maps import UNKNOWN, FrameMaps, colored, unit_of
+from ..cameras.rgb import as_rgb_bytes
+from ..files.colors import UNKNOWN_ON_DARK
+from .frame_maps import FrameMaps, colored, unit_of
 from .html_text import box, color_bar, pixel_text
 from .page import Page, Panel
 
@@ -27,7 +28,7 @@ class ImagePanel(Panel):
         self._is_fit_requested = threading.Event()
         panel = gui.add_panel()
         with panel.add_tab("Pictures"):
-            blank = np.full((30, 40, 3), UNKNOWN, np.uint8)
+            blank = np.full((30, 40, 3), UNKNOWN_ON_DARK, np.uint8)
             self._left = gui.add_image(blank, label="Left image, rectified", format="jpeg", jpeg_quality=_JPEG_QUALITY)
             choice = gui.add_dropdown("Map", page.map_names, initial_value=page.map_names[0])
             choice.on_update(lambda event: page.change_display(shown_map=choice.value))

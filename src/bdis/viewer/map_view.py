@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..files.colors import UNKNOWN_ON_DARK
 from .display_options import DisplayOptions
-from .frame_maps import UNKNOWN, FrameMaps, colored
+from .frame_maps import FrameMaps, colored
 from .scene import FIELD_OF_VIEW, Marker, SceneView, Vector, Viewpoint
 
 
@@ -25,7 +26,7 @@ class MapView(SceneView):
 
     def __init__(self, server: Any, size: tuple[int, int]):
         self._width, self._height = size
-        blank = np.full((2, 2, 3), UNKNOWN, np.uint8)
+        blank = np.full((2, 2, 3), UNKNOWN_ON_DARK, np.uint8)
         self._image = server.scene.add_image("/map", blank, float(self._width), float(self._height), format="jpeg")
         self.marker = Marker(server.scene, "")
         distance = 0.72 * max(self._height, self._width) / math.tan(FIELD_OF_VIEW / 2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cameras.cloud import write_ply
-from ..files.maps import write_image
+from ..files.images import write_image
+from ..files.ply import write_ply
 from ..files.preview import write_preview
 from .frame_maps import FrameMaps
 from .page import Page, Panel

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.arrays import Array
 from ...common.atomic import Place
+from ...common.machine import usable_cores
 from ...common.optional import require
 from .frame_log import FRAME_LOG, read_frame_log
 from .video_file import PURPOSE, Encoding, VideoFile
@@ -71,7 +72,7 @@ class DepthVideo:
         # Every frame is a key frame, and a new cluster for each makes FFmpeg write it to the disk at once.
         encoding = Encoding(
             "matroska", "ffv1", "gray16le", 1, 1000, {"cluster_time_limit": "0"},
-            {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, _cores()),
+            {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, usable_cores()),
         )  # fmt: skip
         tags = {_TAG: str(steps_per_mm), "COMMENT": f"depth in mm = value / {steps_per_mm}; 0 = unknown"}
         self._file = VideoFile(path, encoding, size, fps=fps, tags=tags, keep=keep)
@@ -169,8 +170,3 @@ def _steps_per_mm(container: Any, path: Place) -> int:
     if _TAG not in tags or streams[0].codec_context.pix_fmt != "gray16le":
         raise ValueError(f"{path} is not a depth video of bdis: 16-bit grey, with the tag {_TAG}")
     return int(tags[_TAG])
-
-
-def _cores() -> int:
-    """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

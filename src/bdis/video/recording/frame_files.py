@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ...cameras.cloud import write_ply
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...files.maps import write_depth, write_disparity
+from ...files.ply import write_ply
 from ..stream.depth_stream import DepthFrame
 from .writer import FrameWriter
 
@@ -76,7 +76,7 @@ def write_sigma_file(
     """Standard deviation of the depth in mm."""
     assert rig is not None
     assert depth_mm is not None
-    sigma = np.sqrt(rig.depth_variance(frame.result))
+    sigma = rig.depth_sigma(frame.result)
     write_depth(path, np.where(np.isnan(depth_mm), np.float32(np.nan), sigma))
 
 

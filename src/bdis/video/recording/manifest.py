@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.atomic import write_whole
-from ...common.json_text import json_text, plain
+from ...common.json_text import json_ready, json_text
 from ...common.machine import machine
 
 MANIFEST = "manifest.json"
@@ -42,8 +42,8 @@ class Manifest:
             "state": "running",
             "reason": None,
             "frames": 0,
-            "run": plain(run),
-            "calibration": plain(calibration),
+            "run": json_ready(run),
+            "calibration": json_ready(calibration),
             "outputs": [],
             "machine": machine(),
             "parts": [],
@@ -89,8 +89,8 @@ class Manifest:
         part = self.content["parts"][-1]
         part["updated"] = _now()
         if "figures" in changes:
-            part["figures"] = plain(changes.pop("figures"))
-        self.content |= plain(changes)
+            part["figures"] = json_ready(changes.pop("figures"))
+        self.content |= json_ready(changes)
         write_whole(self._path, f"{json_text(self.content)}\n".encode())
 
 

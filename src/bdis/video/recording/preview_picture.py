@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cameras.rig import as_rgb_bytes
+from ...cameras.rgb import as_rgb_bytes
 from ...common.arrays import Array
 from ...common.optional import require
-from ...files.preview import COLOURS, color_steps, color_table, round_range
+from ...files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 
 MIN_HEIGHT, MAX_WIDTH = 240, 640  # px of the image: legible, and the whole picture fits a screen
 BAR_WIDTH = 120
 UNITS = {"depth": "mm", "disparity": "px"}
 BACKGROUND = (0x16, 0x18, 0x1B)
-UNKNOWN = (0x3A, 0x3E, 0x44)  # of pixels without depth; a grey that no colour map has
 _TEXT_COLOR = "#e6e8ea"
 MIN_COVERAGE = 0.2  # share of known pixels that a frame needs to choose the range of the colours
 
@@ -60,7 +59,7 @@ class PreviewPicture:
         self.size = (2 * self._image_size[0] + BAR_WIDTH, tall)
         self._picture = np.full((tall, self.size[0], 3), BACKGROUND, np.uint8)
         self.near_far: tuple[float, float] | None = None
-        self._table = color_table(COLOURS[quantity], UNKNOWN)[:, None]  # in the shape that OpenCV expects
+        self._table = color_table(COLORMAPS[quantity], UNKNOWN_ON_DARK)[:, None]  # in the shape that OpenCV expects
         if near_far is not None:
             self._set_range(near_far)
         else:
@@ -127,7 +126,7 @@ class PreviewPicture:
         text = {"color": _TEXT_COLOR, "fontsize": 11, "transform": figure.transFigure, "va": "center"}
         figure.text(edge, 1 - 22 * line, f"{self._quantity}, {self.unit}", **text)
         grey = figure.add_axes((edge, 18 * line, 12 / width, 12 * line))
-        grey.set_facecolor([part / 255 for part in UNKNOWN])
+        grey.set_facecolor([part / 255 for part in UNKNOWN_ON_DARK])
         grey.set_xticks([])
         grey.set_yticks([])
         for side in grey.spines.values():

@@ -225,13 +225,10 @@ class Recording:
         return [*(OUTPUTS[name].path for name in self.plan.save), FRAME_LOG, *rig, MANIFEST]
 
     def _depth(self, frame: DepthFrame) -> Array | None:
-        rig, limit = self.plan.rig, self.plan.max_depth_mm
+        rig = self.plan.rig
         if rig is None or not any(OUTPUTS[name].uses_depth for name in self.plan.save):
             return None
-        depth: Array = rig.depth(frame.result)
-        if limit is not None:
-            depth[depth > limit] = np.nan
-        return depth
+        return rig.depth(frame.result, max_depth_mm=self.plan.max_depth_mm)
 
     def _log_last(self) -> None:
         if self._record is not None:

@@ -12,7 +12,7 @@ from ...common.arrays import Array
 from ...evaluation.datasets import KINDS, Dataset, open_dataset
 from ...evaluation.datasets.folder import CALIBRATIONS
 from ...evaluation.datasets.frame import in_order
-from ...files.maps import IMAGE_ENDINGS, read_image
+from ...files.images import IMAGE_ENDINGS, read_image
 from .source import DEFAULT_FPS, NumberedSource, OpenOptions, Source, SourceKind
 from .views import Splitter
 
