@@ -2,81 +2,61 @@
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .cameras.checks import RectificationCheck, check_rectification
-    from .cameras.cloud import Cloud, read_ply, write_ply
-    from .cameras.rectifier import Rectifier, StereoCalibration
-    from .cameras.rig import Rig
-    from .files.maps import (
-        read_depth,
-        read_disparity,
-        read_image,
-        read_result,
-        write_depth,
-        write_disparity,
-        write_image,
-        write_result,
-    )
-    from .files.preview import write_preview
-    from .matching.matcher import StereoMatcher
-    from .matching.result import StereoResult
-    from .matching.settings import PRESETS, Settings
-    from .video.sources import open_source
-    from .video.stream.depth_stream import DepthStream
-
 __version__ = "0.1.0"
-_MODULES = {
-    "cameras.cloud": ["Cloud", "read_ply", "write_ply"],
-    "matching.settings": ["PRESETS", "Settings"],
-    "files.maps": [
-        "read_depth", "read_disparity", "read_image", "read_result",
-        "write_depth", "write_disparity", "write_image", "write_result",
-    ],
-    "matching.matcher": ["StereoMatcher"],
-    "files.preview": ["write_preview"],
-    "cameras.checks": ["RectificationCheck", "check_rectification"],
-    "cameras.rectifier": ["Rectifier", "StereoCalibration"],
-    "matching.result": ["StereoResult"],
-    "cameras.rig": ["Rig"],
-    "video.sources": ["open_source"],
-    "video.stream.depth_stream": ["DepthStream"],
-}  # fmt: skip
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = [
-    "PRESETS",
-    "Cloud",
-    "DepthStream",
-    "RectificationCheck",
-    "Rectifier",
-    "Rig",
-    "Settings",
-    "StereoCalibration",
-    "StereoMatcher",
-    "StereoResult",
-    "check_rectification",
-    "open_source",
-    "read_depth",
-    "read_disparity",
-    "read_image",
-    "read_ply",
-    "read_result",
-    "write_depth",
-    "write_disparity",
-    "write_image",
-    "write_ply",
-    "write_preview",
-    "write_result",
-]
+
+_HOMES = {  # the public names, by the module that defines them
+    "cameras.calibration": ("StereoCalibration",),
+    "cameras.checks": ("RectificationCheck", "check_rectification"),
+    "cameras.cloud": ("Cloud",),
+    "cameras.rectifier": ("Rectifier",),
+    "cameras.rig": ("Rig",),
+    "files.images": ("read_image", "write_image"),
+    "files.maps": ("read_depth", "read_disparity", "read_result", "write_depth", "write_disparity", "write_result"),
+    "files.ply": ("read_ply", "write_ply"),
+    "files.preview": ("write_preview",),
+    "matching.matcher": ("StereoMatcher",),
+    "matching.result": ("StereoResult",),
+    "matching.settings": ("PRESETS", "Settings"),
+    "video.sources": ("open_source",),
+    "video.stream.depth_stream": ("DepthStream",),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+__all__ = sorted(_MODULE_OF)
+
+if TYPE_CHECKING:  # the same once more for type checkers and editors, which do not run code; a test compares the two
+    from .cameras.calibration import StereoCalibration as StereoCalibration
+    from .cameras.checks import RectificationCheck as RectificationCheck
+    from .cameras.checks import check_rectification as check_rectification
+    from .cameras.cloud import Cloud as Cloud
+    from .cameras.rectifier import Rectifier as Rectifier
+    from .cameras.rig import Rig as Rig
+    from .files.images import read_image as read_image
+    from .files.images import write_image as write_image
+    from .files.maps import read_depth as read_depth
+    from .files.maps import read_disparity as read_disparity
+    from .files.maps import read_result as read_result
+    from .files.maps import write_depth as write_depth
+    from .files.maps import write_disparity as write_disparity
+    from .files.maps import write_result as write_result
+    from .files.ply import read_ply as read_ply
+    from .files.ply import write_ply as write_ply
+    from .files.preview import write_preview as write_preview
+    from .matching.matcher import StereoMatcher as StereoMatcher
+    from .matching.result import StereoResult as StereoResult
+    from .matching.settings import PRESETS as PRESETS
+    from .matching.settings import Settings as Settings
+    from .video.sources import open_source as open_source
+    from .video.stream.depth_stream import DepthStream as DepthStream
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for and no more: ``import bdis`` is instant, Numba comes with the first matcher."""
-    if name not in _HOME:
+    """Import a public name when it is first used, so that ``import bdis`` is fast and does not import Numba."""
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'bdis' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"bdis.{_HOME[name]}"), name)
+    return getattr(import_module(f"bdis.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_MODULE_OF])

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import bdis
+from bdis.cameras import formats
 from bdis.cameras.formats import read_calibration
+from bdis.cameras.formats.base import CalibrationFile, CalibrationFormat
 from bdis.cameras.formats.yaml_subset import parse_yaml
 
 K1 = np.array([[700.5, 0, 320.25], [0, 701.5, 240.75], [0, 0, 1]])
@@ -120,7 +122,7 @@ def test_opencv_in_metres_is_noticed_and_read_when_told(tmp_path):
 
 def test_files_say_which_unit_was_assumed(tmp_path):
     assert read_calibration(opencv_file(tmp_path / "a.yaml", Q=Q)).unit == "mm (assumed: OpenCV files do not say)"
-    assert read_calibration(opencv_file(tmp_path / "b.yaml", Q=Q), unit="mm").unit == "mm (as you say)"
+    assert read_calibration(opencv_file(tmp_path / "b.yaml", Q=Q), unit="mm").unit == "mm (given)"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ def test_ros_pair_found_by_its_name(tmp_path):
     rig = bdis.Rig.load(path)
     close(rig, RECTIFIED)
     assert rig.size == (640, 480)
-    assert read_calibration(path).unit == "m (as ROS has it)"
+    assert read_calibration(path).unit == "m (ROS convention)"
 
 
 def test_ros_pair_of_raw_cameras(tmp_path):
@@ -269,7 +271,7 @@ def test_kalibr_camchain(tmp_path):
     np.testing.assert_array_equal(cameras.rotation, R)
     assert cameras.right_distortion.tolist() == [-0.11, 0.03, 0.0002, -0.0001]
     assert cameras.size == (640, 480)
-    assert read_calibration(path).unit == "m (as Kalibr has it)"
+    assert read_calibration(path).unit == "m (Kalibr convention)"
     path.write_text(kalibr_text("equidistant"))
     assert bdis.StereoCalibration.load(path).fisheye
 
@@ -437,3 +439,19 @@ def test_truncated_files_never_look_whole(tmp_path):
         short.write_text(whole[:length])
         with pytest.raises(ValueError, match=re.escape("short.yaml: ")):
             bdis.Rig.load(short)
+
+
+def test_a_format_is_one_entry_of_the_list(tmp_path, monkeypatch):
+    def read(file):
+        _, focal, baseline = file.text.split()
+        millimetres, unit = file.millimetres("cm", "made up")
+        rectified = {"focal_px": float(focal), "cx": 1, "cy": 2, "baseline_mm": float(baseline) * millimetres}
+        return CalibrationFile("made-up format", unit, None, rectified)
+
+    made_up = CalibrationFormat("a made-up format", lambda file: file.text.startswith("MADEUP"), read)
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, made_up))
+    (tmp_path / "camera.txt").write_text("MADEUP 500 0.5")
+    assert bdis.Rig.load(tmp_path / "camera.txt").baseline_mm == 5
+    (tmp_path / "other.txt").write_text("hello")
+    with pytest.raises(ValueError, match="Known formats: .*; a made-up format"):
+        bdis.Rig.load(tmp_path / "other.txt")

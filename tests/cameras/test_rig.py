@@ -46,6 +46,21 @@ def test_depth_variance_follows_the_slope_of_depth_over_disparity():
     np.testing.assert_allclose(rig.depth_variance(given), (nudged / (2 * step)) ** 2 * given.variance, rtol=1e-3)
 
 
+def test_depth_beyond_the_limit_is_unknown():
+    given = result([[25, 50, 50.1, np.nan]])  # 100, 50, 49.9 mm
+    rig = bdis.Rig(500, 100, 50, 5)
+    np.testing.assert_array_equal(np.isnan(rig.depth(given, max_depth_mm=50)), [[True, False, False, True]])
+    np.testing.assert_array_equal(rig.depth(given, max_depth_mm=200), rig.depth(given))
+
+
+def test_depth_sigma_is_the_square_root_of_the_depth_variance():
+    given = result([[15.0, 40.0, -20.0, np.nan]], [[0.04, 0.01, 0.01, np.nan]])
+    assert VERGED.depth_sigma(given).dtype == np.float32
+    np.testing.assert_allclose(VERGED.depth_sigma(given), [[4 * 0.2, 1 * 0.1, np.nan, np.nan]], rtol=1e-6)
+    with pytest.raises(ValueError, match=r"no variance.*variance=True"):
+        VERGED.depth_sigma(result([[25.0]]))
+
+
 def test_depth_variance_without_a_variance_says_how_to_get_one():
     with pytest.raises(ValueError, match=r"no variance.*variance=True"):
         VERGED.depth_variance(result([[25.0]]))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import bdis
-from bdis.video.recording import read_depth_video, read_journal
+from bdis.video.recording import read_depth_video, read_frame_log
 from tests.cli.commands import COMMAND
 
 av = pytest.importorskip("av")
@@ -42,7 +42,7 @@ def frames_in(video, is_killed=False):
 
 
 def indices(folder):
-    return [record.index for record in read_journal(folder / "frames.csv")]
+    return [record.index for record in read_frame_log(folder / "frames.csv")]
 
 
 def wait_for_frames(folder, count):
@@ -61,7 +61,7 @@ def check_readable(folder, least=1, is_killed=False):
     assert len(done) >= least
     assert [index for index, _, _ in read_depth_video(folder / "depth.mkv")] == done
     assert len(done) <= len(frames_in(folder / "preview.mp4", is_killed)) <= len(done) + 1
-    for record in read_journal(folder / "frames.csv"):
+    for record in read_frame_log(folder / "frames.csv"):
         if (folder / "depth").exists():
             assert bdis.read_depth(folder / "depth" / f"{record.index:06d}.tiff").shape == (64, 96)
     json.loads((folder / "manifest.json").read_text())

@@ -12,7 +12,7 @@ import pytest
 import bdis
 from bdis.cli.app import run
 from bdis.synthetic.renderer import render
-from bdis.video.recording import read_depth_video, read_journal, read_manifest, recording
+from bdis.video.recording import read_depth_video, read_frame_log, read_manifest, recording
 from tests.cli.commands import fails, needs_posix
 from tests.cli.recordings import (
     ENDLESS,
@@ -154,7 +154,7 @@ def test_in_two_parts_as_in_one(tmp_path, monkeypatch, options, capsys):
     assert len(indices(parts)) == 3
     assert run([*command, str(parts), "--resume"]) == 0
     assert "3 of them before" in capsys.readouterr().out
-    times = [[(record.index, record.time_s) for record in read_journal(out / "frames.csv")] for out in (whole, parts)]
+    times = [[(record.index, record.time_s) for record in read_frame_log(out / "frames.csv")] for out in (whole, parts)]
     assert times[0] == times[1]
     for before, after in zip(read_depth_video(whole / "depth.mkv"), read_depth_video(parts / "depth.mkv"), strict=True):
         assert before[:2] == after[:2]
@@ -249,7 +249,7 @@ def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
         (["--save", "video"], "save was ['video', 'preview'], now ['video']"),
         (["--stop", "5"], "stop_s was nothing, now 0.18"),
     ):
-        fails(capsys, [*command, *options, "--resume"], 1, "cannot be gone on with", words)
+        fails(capsys, [*command, *options, "--resume"], 1, "cannot be continued", words)
     other = ["run", SMALL.replace("plane", "tissue"), *FAST, "-o", tmp_path, "--resume"]
     fails(capsys, other, 1, "source.left was")
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -136,7 +136,7 @@ def test_folder_with_something_in_it(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
     fails(capsys, ["run", SMALL, "-o", tmp_path], 1, str(tmp_path), "is not empty", "--resume")
     fails(capsys, ["run", SMALL, "-o", tmp_path, "--resume"], 1, "no manifest.json")
-    fails(capsys, ["run", SMALL, "-o", tmp_path / "new", "--resume"], 1, "no recording to go on with")
+    fails(capsys, ["run", SMALL, "-o", tmp_path / "new", "--resume"], 1, "no recording to continue")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 

@@ -1,6 +1,7 @@
 """Files: the same numbers back, clear words about broken ones, and never half of one."""
 
 import errno
+import json
 import os
 import signal
 import struct
@@ -13,6 +14,7 @@ import pytest
 
 import bdis
 from bdis.common.atomic import all_or_nothing, write_whole
+from bdis.files import map_formats
 from bdis.files.pfm import decode_pfm, encode_pfm
 
 cv2 = pytest.importorskip("cv2")
@@ -45,7 +47,7 @@ def test_jpeg_comes_back_nearly(tmp_path):
     image = np.full((40, 50, 3), (200, 90, 80), np.uint8)
     bdis.write_image(tmp_path / "image.jpg", image)
     assert np.abs(bdis.read_image(tmp_path / "image.jpg").astype(int) - image).max() <= 3
-    with pytest.raises(ValueError, match="JPEG holds 8 bit only"):
+    with pytest.raises(ValueError, match="JPEG stores 8 bit only"):
         bdis.write_image(tmp_path / "image.jpg", image.astype(np.uint16))
 
 
@@ -166,7 +168,7 @@ def test_truncated_maps_are_errors(ending, tmp_path):
 def test_maps_of_the_wrong_kind_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"shape \(2, 2, 3\); expected \(height, width\)"):
         bdis.write_disparity(tmp_path / "a.tiff", np.zeros((2, 2, 3)))
-    with pytest.raises(ValueError, match="ends with '.jpg'; a disparity is kept as .tif"):
+    with pytest.raises(ValueError, match="ends with '.jpg'; a disparity is stored as .tif"):
         bdis.write_disparity(tmp_path / "a.jpg", DISPARITY)
     bdis.write_image(tmp_path / "left.png", np.zeros((40, 50), np.uint8))
     with pytest.raises(ValueError, match="is uint8; a disparity as PNG is uint16"):
@@ -174,6 +176,23 @@ def test_maps_of_the_wrong_kind_are_refused(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(ValueError, match="cannot be read as a disparity"):
         bdis.read_disparity(tmp_path / "objects.npy")
+
+
+def test_a_map_format_is_one_line_of_the_table(tmp_path, monkeypatch):
+    def encode(values, ending, quantity):
+        return f"{quantity.name}\n{values.tolist()}".encode()
+
+    def decode(content, path, quantity):
+        return np.array(json.loads(content.decode().splitlines()[1].replace("nan", "NaN")))
+
+    monkeypatch.setattr(
+        map_formats, "FORMATS", (*map_formats.FORMATS, map_formats.MapFormat((".txt",), decode, encode))
+    )
+    bdis.write_depth(tmp_path / "depth.txt", np.float32([[2.5, np.nan]]))
+    assert (tmp_path / "depth.txt").read_text().startswith("a depth\n")
+    np.testing.assert_array_equal(bdis.read_depth(tmp_path / "depth.txt"), np.float32([[2.5, np.nan]]))
+    with pytest.raises(ValueError, match=r"a depth is stored as .tif, .*, .png, .txt"):
+        bdis.write_depth(tmp_path / "depth.exr", np.float32([[2.5]]))
 
 
 @pytest.mark.parametrize("variance", [None, np.full_like(DISPARITY, 0.04)], ids=["without", "with variance"])

@@ -1,1 +1,1 @@
-"""From pixels to millimetres: rigs, raw cameras, rectification, and the calibration files of other tools."""
+"""Cameras: calibration, rectification, and the way from disparity to depth and point clouds."""

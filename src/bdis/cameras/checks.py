@@ -1,34 +1,42 @@
-"""Does a pair look rectified, and is left really left?  Measured on matched features, told in words."""
+"""Check on matched features whether a pair is rectified and its images are not swapped."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..common.optional import require
-from ..matching.images import Image, check_pair
+from ..matching.images import check_pair
 from ..matching.result import StereoResult
-from .rig import as_rgb_bytes
+from .rgb import as_rgb_bytes
 
-INEXACT_PX = 1.0  # rows differ by more: worth a word; features of exact pairs differ by 0.2 to 0.6 px
-UNRECTIFIED_PX = 2.5  # rows differ by more: not the work of a rectification
-MIN_FEATURES = 20  # fewer say nothing
-_SAME_PX = 3.0  # a feature and the result agree within this
+# Median difference between the rows of a feature in left and right.  In exactly rectified pairs it is 0.2 to 0.6 px.
+INEXACT_PX = 1.0  # above this: a warning
+UNRECTIFIED_PX = 2.5  # above this: the pair is not rectified
+MIN_FEATURES = 20  # with fewer matches there is no verdict
+_AGREEMENT_PX = 3.0  # a feature and the result agree if their disparities differ by less
 
 
 @dataclass(frozen=True)
 class RectificationCheck:
-    """What matched features say about a pair.
+    """Outcome of :func:`check_rectification`.
 
     Attributes
     ----------
-    features : number of features matched between the images
-    vertical_px : median distance between the rows of a feature in left and right, px; NaN without features
-    horizontal_px : median disparity of the features, px; NaN without features
-    agreement : share of the features whose disparity the result has as well (within 3 px), where it has any; NaN
-        without a result
-    swapped : the features move the wrong way, and the result does not know them
-    warnings : sentences for people; empty when all is well
+    features : int
+        Number of features matched between the images.
+    vertical_px : float
+        Median absolute difference between the rows of a feature in left and right, px; NaN with too few features.
+    horizontal_px : float
+        Median disparity of the features, px; NaN with too few features.
+    agreement : float
+        Share of the features whose disparity agrees with the result within 3 px, among those where the result has a
+        disparity; NaN without a result.
+    swapped : bool
+        Whether left and right look swapped: the features have negative disparities, and the result does not have them.
+    warnings : tuple of str
+        Messages for the user; empty if nothing is wrong.
 
     Examples
     --------
@@ -45,17 +53,20 @@ class RectificationCheck:
 
     @property
     def rectified(self) -> bool:
-        """Whether the rows agree, as far as features can tell."""
+        """Whether the rows of the features agree; True if there are too few features to tell."""
         return not self.vertical_px > UNRECTIFIED_PX
 
 
 def check_rectification(left: Any, right: Any, result: StereoResult | None = None) -> RectificationCheck:
-    """Measure on matched features whether a pair is rectified and in the right order.
+    """Check on matched features whether a pair is rectified and its images are not swapped.
 
     Parameters
     ----------
-    left, right : as for :meth:`bdis.StereoMatcher.match`
-    result : what a matcher made of them; tells verged cameras (negative disparities it found) from swapped sides
+    left, right : ndarray of uint8, uint16 or float, shape (h, w), (h, w, 3) or (h, w, 4)
+        Grey, RGB or RGBA images, as for :meth:`bdis.StereoMatcher.match`.
+    result : StereoResult, optional
+        Result of a matcher for this pair.  It tells verged cameras, whose negative disparities the matcher found, from
+        swapped images.
 
     Returns
     -------
@@ -65,8 +76,10 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
     ------
     ImportError
         OpenCV is not installed.
-    ValueError, TypeError
-        Images that are no pair.
+    ValueError
+        The images differ in size or have an unsupported shape.
+    TypeError
+        The images differ in pixel type or have an unsupported one.
 
     Examples
     --------
@@ -98,41 +111,44 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
             "(or the cameras are verged: set min_disparity below that)"
         )
     elif vertical <= UNRECTIFIED_PX and agreement < 0.5:
-        warnings.append(f"only {agreement:.0%} of the matched features have the disparity found: trust it little")
+        warnings.append(
+            f"only {agreement:.0%} of the matched features agree with the disparity of the result; it is probably wrong"
+        )
     return RectificationCheck(len(before), vertical, horizontal, agreement, swapped, tuple(warnings))
 
 
-def _grey_bytes(image: Image) -> Image:
+def _grey_bytes(image: Array) -> Array:
+    """8-bit grey image."""
     rgb = as_rgb_bytes(image)
     return np.asarray(np.rint(rgb @ np.array([0.299, 0.587, 0.114])), np.uint8)
 
 
-def _matched_features(left: Image, right: Image) -> tuple[Image, Image]:
-    """Places (n, 2) of SIFT features in left and right that are each other's best match."""
+def _matched_features(left: Array, right: Array) -> tuple[Array, Array]:
+    """Positions (n, 2) in left and right of SIFT features that are mutual best matches."""
     cv2 = require("cv2", "checking the rectification")
     finder = cv2.SIFT_create(nfeatures=2000, contrastThreshold=0.01)
     found = []
     for image in (left, right):
-        # The edge of what the camera saw is no feature of the scene.
+        # The edge of the black border is not a feature of the scene.
         seen = cv2.erode((image > 0).astype(np.uint8), np.ones((15, 15), np.uint8), borderValue=0)
         found.append(finder.detectAndCompute(image, seen))
-    (left_points, left_words), (right_points, right_words) = found
-    if left_words is None or right_words is None or len(left_words) < 2 or len(right_words) < 2:
+    (left_points, left_descriptors), (right_points, right_descriptors) = found
+    if left_descriptors is None or right_descriptors is None or len(left_descriptors) < 2 or len(right_descriptors) < 2:
         return np.empty((0, 2)), np.empty((0, 2))
     matcher = cv2.BFMatcher(cv2.NORM_L2)
-    back = {pair[0].queryIdx: pair[0].trainIdx for pair in matcher.knnMatch(right_words, left_words, k=1)}
+    back = {pair[0].queryIdx: pair[0].trainIdx for pair in matcher.knnMatch(right_descriptors, left_descriptors, k=1)}
     pairs = [
         (left_points[best.queryIdx].pt, right_points[best.trainIdx].pt)
-        for best, second in matcher.knnMatch(left_words, right_words, k=2)
+        for best, second in matcher.knnMatch(left_descriptors, right_descriptors, k=2)
         if best.distance < 0.75 * second.distance and back[best.trainIdx] == best.queryIdx
     ]
     before, after = np.array(pairs, float).reshape(-1, 2, 2).swapaxes(0, 1)
     return before, after
 
 
-def _agreement(places: Image, shift: Image, result: StereoResult) -> float:
-    """Share of the features whose shift is the result's disparity there; 0 if the result knows none of them."""
+def _agreement(places: Array, shift: Array, result: StereoResult) -> float:
+    """Share of the features whose shift agrees with the disparity of the result; 0 if the result has none there."""
     columns, rows = np.rint(places).astype(int).T
     disparity = result.disparity[rows, columns]
     known = np.isfinite(disparity)
-    return float(np.mean(np.abs(disparity[known] - shift[known]) < _SAME_PX)) if known.any() else 0.0
+    return float(np.mean(np.abs(disparity[known] - shift[known]) < _AGREEMENT_PX)) if known.any() else 0.0

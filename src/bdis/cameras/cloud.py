@@ -1,32 +1,33 @@
-"""Point clouds, and PLY files of them."""
+"""Point clouds."""
 
-import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.atomic import Place, write_whole
-
-_PLY_TYPES = {
-    "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
-    "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4",
-    "float": "f4", "double": "f8", "float32": "f4", "float64": "f8",
-}  # fmt: skip
-_AXES, _COLORS = ("x", "y", "z"), ("red", "green", "blue")
-
 
 @dataclass(frozen=True)
 class Cloud:
-    """Points in the left camera's frame: x to the right, y down, z forward, all in mm.
+    """Points in the coordinate frame of the left camera: x to the right, y down, z forward, in mm.
 
     Attributes
     ----------
-    points : float32 (n, 3), mm
-    colors : uint8 (n, 3), RGB, or None
-    sigma_mm : float32 (n,), standard deviation of the depth, or None; NaN where not known
+    points : ndarray of float32, shape (n, 3)
+        Coordinates in mm.
+    colors : ndarray of uint8, shape (n, 3), or None
+        RGB colour of each point.
+    sigma_mm : ndarray of float32, shape (n,), or None
+        Standard deviation of each point's depth in mm; NaN where it is unknown.
+
+    Raises
+    ------
+    ValueError
+        Arrays of other shapes or of different lengths.
+
+    See Also
+    --------
+    Rig.cloud : The point cloud of a stereo result.
+    write_ply, read_ply : Point clouds in files.
 
     Examples
     --------
@@ -48,96 +49,3 @@ class Cloud:
 
     def __len__(self) -> int:
         return len(self.points)
-
-
-def write_ply(path: Place, cloud: Cloud) -> None:
-    """Write a cloud as binary PLY: x, y, z in mm, then red, green, blue and sigma (mm) if there are any.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; nothing half-written is left.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> cloud = Cloud(np.float32([[1, 2, 50]]), np.uint8([[200, 90, 80]]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_ply(f"{folder}/cloud.ply", cloud)
-    ...     read_ply(f"{folder}/cloud.ply").points.tolist()
-    [[1.0, 2.0, 50.0]]
-    """
-    fields = [(name, "<f4") for name in _AXES]
-    if cloud.colors is not None:
-        fields += [(name, "u1") for name in _COLORS]
-    if cloud.sigma_mm is not None:
-        fields += [("sigma", "<f4")]
-    vertices = np.empty(len(cloud), np.dtype(fields))
-    for column, name in enumerate(_AXES):
-        vertices[name] = cloud.points[:, column]
-    if cloud.colors is not None:
-        for column, name in enumerate(_COLORS):
-            vertices[name] = cloud.colors[:, column]
-    if cloud.sigma_mm is not None:
-        vertices["sigma"] = cloud.sigma_mm
-    properties = [f"property {'uchar' if kind == 'u1' else 'float'} {name}" for name, kind in fields]
-    header = [
-        "ply",
-        "format binary_little_endian 1.0",
-        "comment bdis: left camera, x right, y down, z forward, mm",
-    ]
-    header += [f"element vertex {len(cloud)}", *properties, "end_header", ""]
-    write_whole(path, "\n".join(header).encode() + vertices.tobytes())
-
-
-def read_ply(path: Place) -> Cloud:
-    """Read the vertices of a binary PLY file.
-
-    Raises
-    ------
-    ValueError
-        Not a binary PLY file, cut short, or without x, y and z.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_ply(f"{folder}/cloud.ply", Cloud(np.float32([[1, 2, 50]]), sigma_mm=np.float32([0.25])))
-    ...     read_ply(f"{folder}/cloud.ply").sigma_mm.tolist()
-    [0.25]
-    """
-    content = Path(path).read_bytes()
-    head = re.match(rb"ply\r?\n(.*?)end_header\r?\n", content, re.DOTALL)
-    if head is None:
-        raise ValueError(f"{path} is not a PLY file, or is cut short: no 'ply' ... 'end_header'")
-    count, dtype = _vertex_layout(head[1].decode("ascii", "replace"), path)
-    body = content[head.end() :]
-    needed = count * dtype.itemsize
-    if len(body) < needed:
-        raise ValueError(f"{path} is cut short: {count} vertices need {needed} bytes, it has {len(body)}")
-    vertices = np.frombuffer(body, dtype, count)
-    names = dtype.names or ()
-    points = np.stack([vertices[name] for name in _AXES], -1).astype(np.float32)
-    colors = np.stack([vertices[name] for name in _COLORS], -1) if set(_COLORS) <= set(names) else None
-    sigma = vertices["sigma"].astype(np.float32) if "sigma" in names else None
-    return Cloud(points, None if colors is None else colors.astype(np.uint8), sigma)
-
-
-def _vertex_layout(header: str, path: Place) -> tuple[int, np.dtype[Any]]:
-    """Number and layout of the vertices, which must be the first element."""
-    form = re.search(r"^format (\S+)", header, re.MULTILINE)
-    order = {"binary_little_endian": "<", "binary_big_endian": ">"}.get(form[1] if form else "")
-    if order is None:
-        raise ValueError(f"{path} is PLY of format {form[1] if form else 'unknown'}; expected a binary one")
-    element = re.search(r"element (\S+) (\d+)\s*((?:property [^\n]*\n|comment [^\n]*\n)*)", header)
-    if element is None or element[1] != "vertex":
-        raise ValueError(f"{path} does not begin with vertices")
-    fields = []
-    for line in re.findall(r"property ([^\n]*)", element[3]):
-        kind, _, name = line.strip().partition(" ")
-        if kind not in _PLY_TYPES:
-            raise ValueError(f"{path} has vertices with 'property {line.strip()}', which is not supported")
-        fields.append((name.strip(), order + _PLY_TYPES[kind]))
-    if missing := [name for name in _AXES if name not in dict(fields)]:
-        raise ValueError(f"{path} has vertices without {', '.join(missing)}")
-    return int(element[2]), np.dtype(fields)

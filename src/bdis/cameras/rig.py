@@ -9,33 +9,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.arrays import Array, size_text
 from ..common.atomic import Place
-from ..matching.images import float_full_scale
 from ..matching.result import StereoResult
 from .cloud import Cloud
-from .formats import Unit, check_size, read_calibration, write_own
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from .formats import Unit, check_size, read_calibration, write_native
+from .rgb import as_rgb_bytes
 
 
 @dataclass(frozen=True)
 class Rig:
-    """Two parallel pinhole cameras with square pixels, as rectification makes them.
+    """Two parallel pinhole cameras with square pixels, as after rectification.
 
-    Pixel centres have whole coordinates, (0, 0) is the centre of the first one, as in OpenCV.
+    Pixel coordinates are those of OpenCV: the centre of the first pixel is (0, 0).
 
     Parameters
     ----------
-    focal_px : focal length of both cameras, px
-    cx, cy : principal point of the left camera, px
-    baseline_mm : distance between the cameras, mm
-    cx_right : column of the right camera's principal point, px; None: as in the left one
-    size : (width, height) of the images, px, or None if unknown
+    focal_px : float
+        Focal length of both cameras in px.
+    cx, cy : float
+        Principal point of the left camera in px.
+    baseline_mm : float
+        Distance between the cameras in mm.
+    cx_right : float, optional
+        Column of the right camera's principal point in px.  Default: the same as ``cx``.
+    size : tuple of int, optional
+        (width, height) of the images in px.  If it is given, results of another size are refused.
 
     Raises
     ------
-    ValueError, TypeError
-        A number that no camera has.
+    TypeError
+        A parameter is not a number.
+    ValueError
+        A parameter is not finite, or ``focal_px``, ``baseline_mm`` or ``size`` is not above 0.
+
+    See Also
+    --------
+    StereoCalibration : Cameras before rectification.
 
     Examples
     --------
@@ -72,12 +82,16 @@ class Rig:
 
     @property
     def doffs(self) -> float:
-        """Disparity offset, px: how much further right the principal point of the right camera is."""
+        """Disparity offset in px: column of the right camera's principal point minus that of the left."""
         return 0.0 if self.cx_right is None else self.cx_right - self.cx
 
     @property
     def Q(self) -> NDArray[np.float64]:
-        """float64 (4, 4): OpenCV's matrix from (x, y, disparity, 1) to homogeneous points in mm.
+        """OpenCV's matrix from (x, y, disparity, 1) to homogeneous points in mm.
+
+        Returns
+        -------
+        ndarray of float64, shape (4, 4)
 
         Examples
         --------
@@ -94,66 +108,119 @@ class Rig:
             ]
         )
 
-    def depth(self, result: StereoResult | Array) -> NDArray[np.float32]:
-        """Depth of the left image's pixels, Z = f b / (d + doffs) [Eq. 14].
+    def depth(self, result: StereoResult | Array, *, max_depth_mm: float | None = None) -> NDArray[np.float32]:
+        """Depth of the pixels of the left image, Z = f b / (d + doffs) [Eq. 14].
 
         Parameters
         ----------
-        result : what a matcher returned, or its disparity (height, width) in px
+        result : StereoResult or ndarray, shape (h, w)
+            Result of a matcher, or its disparity in px.
+        max_depth_mm : float, optional
+            Depths above this become NaN.
 
         Returns
         -------
-        float32 (height, width), mm; NaN = unknown, or not in front of the cameras
+        ndarray of float32, shape (h, w)
+            Depth in mm; NaN where the disparity is unknown or no point in front of the cameras has it.
 
         Raises
         ------
         ValueError
-            The size is not that of the rig.
+            The size of the result is not that of the rig.
 
         Examples
         --------
         >>> import numpy as np
         >>> verged = Rig(500, cx=320, cy=240, baseline_mm=5, cx_right=330)
-        >>> verged.depth(np.float32([[15, -10]])).tolist()  # at infinity the disparity is -10 px
+        >>> verged.depth(np.float32([[15, -10]])).tolist()  # points at infinity have a disparity of -10 px
         [[100.0, nan]]
+        >>> Rig(500, 320, 240, 5).depth(np.float32([[25, 50]]), max_depth_mm=80).tolist()
+        [[nan, 50.0]]
         """
-        shift = self._shift(result)
+        shift = self._disparity_from_infinity(result)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(shift > 0, np.float32(self.focal_px * self.baseline_mm) / shift, np.float32(np.nan))
+            depth = np.where(shift > 0, np.float32(self.focal_px * self.baseline_mm) / shift, np.float32(np.nan))
+            if max_depth_mm is not None:
+                depth[depth > max_depth_mm] = np.nan
+        return depth
 
     def depth_variance(self, result: StereoResult) -> NDArray[np.float32]:
-        """Variance of the depth, (f b)^2 / (d + doffs)^4 times that of the disparity [Eq. 19].
+        """Variance of the depth, (f b)^2 / (d + doffs)^4 times the variance of the disparity [Eq. 19].
+
+        Parameters
+        ----------
+        result : StereoResult
+            Result of a matcher with ``variance=True``.
 
         Returns
         -------
-        float32 (height, width), mm^2; NaN = unknown
+        ndarray of float32, shape (h, w)
+            Variance in mm^2; NaN where the depth is unknown.
 
         Raises
         ------
         ValueError
-            The matcher was not asked for a variance, or the size is not that of the rig.
+            The result has no variance, or its size is not that of the rig.
+
+        See Also
+        --------
+        depth_sigma : Its square root.
 
         Examples
         --------
         >>> import numpy as np
         >>> result = StereoResult(np.float32([[25]]), np.float32([[0.9]]), variance=np.float32([[0.01]]))
-        >>> variance = Rig(500, 320, 240, 5).depth_variance(result)
-        >>> f"{np.sqrt(variance[0, 0]):.3f} mm"  # of 0.1 px, at 100 mm
-        '0.400 mm'
+        >>> variance = Rig(500, 320, 240, 5).depth_variance(result)  # of 0.01 px^2, at 100 mm
+        >>> f"{variance[0, 0]:.2f} mm^2"
+        '0.16 mm^2'
         """
         if result.variance is None:
             raise ValueError("the result has no variance; ask the matcher for it: StereoMatcher(..., variance=True)")
-        shift = self._shift(result)
+        shift = self._disparity_from_infinity(result)
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = np.float32(self.focal_px * self.baseline_mm) / (shift * shift)  # mm per px
             return np.where(shift > 0, slope * slope * result.variance, np.float32(np.nan))
 
-    def disparity(self, depth_mm: Any) -> NDArray[np.float32]:
-        """Disparity of points at ``depth_mm``; the inverse of :meth:`depth`.
+    def depth_sigma(self, result: StereoResult) -> NDArray[np.float32]:
+        """Standard deviation of the depth.
+
+        Parameters
+        ----------
+        result : StereoResult
+            Result of a matcher with ``variance=True``.
 
         Returns
         -------
-        float32, px, of the shape of ``depth_mm``; NaN where the depth is unknown or not above 0
+        ndarray of float32, shape (h, w)
+            Standard deviation in mm; NaN where the depth is unknown.
+
+        Raises
+        ------
+        ValueError
+            The result has no variance, or its size is not that of the rig.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> result = StereoResult(np.float32([[25]]), np.float32([[0.9]]), variance=np.float32([[0.01]]))
+        >>> sigma = Rig(500, 320, 240, 5).depth_sigma(result)  # of 0.1 px, at 100 mm
+        >>> f"{sigma[0, 0]:.3f} mm"
+        '0.400 mm'
+        """
+        return np.sqrt(self.depth_variance(result))
+
+    def disparity(self, depth_mm: Any) -> NDArray[np.float32]:
+        """Disparity of points at a given depth; the inverse of :meth:`depth`.
+
+        Parameters
+        ----------
+        depth_mm : array_like
+            Depth in mm, of any shape.
+
+        Returns
+        -------
+        ndarray of float32, shape of ``depth_mm``
+            Disparity in px; NaN where the depth is NaN or not above 0.
 
         Examples
         --------
@@ -174,25 +241,30 @@ class Rig:
         min_probability: float = 0.0,
         every: int = 1,
     ) -> Cloud:
-        """The known pixels as points in the left camera's frame.
+        """Point cloud of the pixels with a known depth, in the coordinate frame of the left camera.
 
         Parameters
         ----------
-        result : what a matcher returned
-        colors : (height, width) grey or (height, width, 3 or 4) RGB(A), the left image, optional
-        max_depth_mm : leave out what is further away
-        min_probability : leave out what is less sure
-        every : take only every so many rows and columns
+        result : StereoResult
+            Result of a matcher.
+        colors : ndarray of uint8, uint16 or float, shape (h, w), (h, w, 3) or (h, w, 4), optional
+            Left image, grey, RGB or RGBA: the colours of the points.
+        max_depth_mm : float, optional
+            Leave out points further away.
+        min_probability : float, optional
+            Leave out points whose probability is lower.
+        every : int, optional
+            Use only every n-th row and column.
 
         Returns
         -------
         Cloud
-            With ``sigma_mm`` if the result has a variance.
+            With ``colors`` if they are given, and with ``sigma_mm`` if the result has a variance.
 
         Raises
         ------
         ValueError
-            Sizes that do not fit each other, or ``every`` below 1.
+            ``every`` is below 1, or the sizes of result, colours and rig differ.
 
         Examples
         --------
@@ -203,24 +275,36 @@ class Rig:
         """
         if every < 1:
             raise ValueError(f"every is {every}; expected 1 or more")
-        depth = self.depth(result)
+        depth = self.depth(result, max_depth_mm=max_depth_mm)
         if colors is not None and np.shape(colors)[:2] != depth.shape:
-            raise ValueError(f"colors is {_size(np.shape(colors))} but the result is {_size(depth.shape)}")
+            raise ValueError(f"colors is {size_text(np.shape(colors))} but the result is {size_text(depth.shape)}")
+        kept = np.isfinite(depth[::every, ::every])
         with np.errstate(invalid="ignore"):
-            kept = np.isfinite(depth[::every, ::every])
             kept &= result.probability[::every, ::every] >= min_probability
-            if max_depth_mm is not None:
-                kept &= depth[::every, ::every] <= max_depth_mm
         rows, columns = (every * places for places in np.nonzero(kept))
         z = depth[rows, columns]
         scale = z / np.float32(self.focal_px)
         x, y = (columns - self.cx).astype(np.float32) * scale, (rows - self.cy).astype(np.float32) * scale
-        sigma = None if result.variance is None else np.sqrt(self.depth_variance(result)[rows, columns])
-        paint = None if colors is None else as_rgb_bytes(colors)[rows, columns]
-        return Cloud(np.stack([x, y, z], -1), paint, sigma)
+        sigma = None if result.variance is None else self.depth_sigma(result)[rows, columns]
+        rgb = None if colors is None else as_rgb_bytes(colors)[rows, columns]
+        return Cloud(np.stack([x, y, z], -1), rgb, sigma)
 
     def scaled(self, factor: float) -> Rig:
-        """The rig of the same images resized by ``factor`` (0.5 = half as wide and high).
+        """Rig of the same images after resizing.
+
+        Parameters
+        ----------
+        factor : float
+            Scale of the images; 0.5 halves width and height.
+
+        Returns
+        -------
+        Rig
+
+        Raises
+        ------
+        ValueError
+            The factor is not finite or not above 0.
 
         Examples
         --------
@@ -231,7 +315,7 @@ class Rig:
             raise ValueError(f"factor must be above 0, but it is {factor!r}")
 
         def place(x: float) -> float:
-            return (x + 0.5) * factor - 0.5  # the picture's edge, half a pixel before the first centre, stays
+            return (x + 0.5) * factor - 0.5  # the image's edge, half a pixel before the first centre, stays at -0.5
 
         return Rig(
             self.focal_px * factor,
@@ -243,7 +327,17 @@ class Rig:
         )
 
     def check_fits(self, shape: tuple[int, ...]) -> None:
-        """Raise ValueError if images of ``shape`` (height, width, ...) are not of the rig's size.
+        """Raise an error if images are not of the size of the rig.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of an image, (h, w) or (h, w, channels).
+
+        Raises
+        ------
+        ValueError
+            The rig has a size, and the image has another.
 
         Examples
         --------
@@ -257,29 +351,38 @@ class Rig:
         factor = shape[1] / width
         same_form = abs(shape[0] - height * factor) <= 1
         advice = f"if they were resized, use rig.scaled({factor:.6g})" if same_form else "they have another shape"
-        raise ValueError(f"the images are {_size(shape)} but the calibration is for {width}x{height}; {advice}")
+        raise ValueError(f"the images are {size_text(shape)} but the calibration is for {width}x{height}; {advice}")
 
     @classmethod
     def load(
         cls, path: Place, right: Place | None = None, *, unit: Unit | None = None, baseline_mm: float | None = None
     ) -> Rig:
-        """Read the rig of a rectified pair from a calibration file.
+        """Read the rig of rectified cameras from a calibration file.
 
-        OpenCV FileStorage (YAML, XML, JSON: P1 and P2, or Q; SERV-CT's files are such), a ROS camera_info pair,
-        Middlebury calib.txt, K.txt (nine numbers, then the baseline in m), or what :meth:`save` wrote.
+        The format is recognised: OpenCV FileStorage (YAML, XML or JSON with P1 and P2, or Q, as in SERV-CT), a pair of
+        ROS camera_info files, Middlebury calib.txt, K.txt (nine numbers, then the baseline in m), or a file written by
+        :meth:`save`.
 
         Parameters
         ----------
-        path : the file; of a ROS pair, the left camera's
-        right : the right camera's file of a ROS pair; by default its name with right for left
-        unit : "mm", "cm" or "m", if the file is not in the unit usual for its format: mm for OpenCV and Middlebury,
-            m for ROS, Kalibr and K.txt
-        baseline_mm : replaces the file's, or supplies one it lacks
+        path : str or path-like
+            Calibration file; of a ROS pair, that of the left camera.
+        right : str or path-like, optional
+            File of the right camera of a ROS pair.  Default: the name of the left one with "right" instead of "left".
+        unit : {"mm", "cm", "m"}, optional
+            Unit of length in the file.  Default: the usual one of the format, which is mm for OpenCV and Middlebury and
+            m for ROS and K.txt.
+        baseline_mm : float, optional
+            Baseline in mm, instead of the one in the file.
+
+        Returns
+        -------
+        Rig
 
         Raises
         ------
         ValueError
-            Not a known format, something is missing in it, or it describes cameras that are not rectified.
+            The format is not known, something is missing in the file, or it describes cameras that are not rectified.
         OSError
             The file cannot be read.
 
@@ -303,14 +406,19 @@ class Rig:
             raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: Place) -> None:
-        """Write the rig as TOML or JSON, by the ending of ``path``.
+        """Write the rig to a file that :meth:`load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File ending with ``.toml`` or ``.json``, which is the format that is written.
 
         Raises
         ------
         ValueError
             Another ending.
         OSError
-            The file cannot be written; nothing half-written is left.
+            The file cannot be written; no partial file is left.
 
         Examples
         --------
@@ -331,33 +439,11 @@ class Rig:
             content["cx_right"] = self.cx_right
         if self.size is not None:
             content["size"] = list(self.size)
-        write_own(path, content)
+        write_native(path, content)
 
-    def _shift(self, result: StereoResult | Array) -> Array:
-        """Disparity as parallel cameras with one principal point would see it, float32."""
+    def _disparity_from_infinity(self, result: StereoResult | Array) -> Array:
+        """Disparity plus doffs, float32: 0 for points at infinity."""
         disparity = np.asarray(result.disparity if isinstance(result, StereoResult) else result, np.float32)
         if disparity.ndim >= 2:
             self.check_fits(disparity.shape)
         return disparity + np.float32(self.doffs)
-
-
-def _size(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]}x{shape[0]}"
-
-
-def as_rgb_bytes(image: Array) -> NDArray[np.uint8]:
-    """A picture of any supported kind as uint8 (height, width, 3)."""
-    image = np.asarray(image)
-    if image.dtype == np.uint16:  # cameras with 10, 12 or 14 bits keep them at the low end
-        bits = next(bits for bits in (10, 12, 14, 16) if image.max(initial=0) < 1 << bits)
-        image = (image >> (bits - 8)).astype(np.uint8)
-    elif image.dtype.kind == "f":
-        white = float_full_scale(float(image.max(initial=0)), "colors")
-        image = np.clip(np.rint(image * (255 / white)), 0, 255).astype(np.uint8)
-    elif image.dtype != np.uint8:
-        raise TypeError(f"colors has pixels of type {image.dtype}; expected uint8, uint16 or floats")
-    if image.ndim == 2:
-        image = image[..., None]
-    if image.shape[2] == 1:
-        image = image.repeat(3, 2)
-    return image[..., :3]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..common.machine import usable_cores
 from . import terminal
 from .options import Debug, Json, Out
 from .terminal import UsageError
@@ -51,14 +52,14 @@ def run_bench(request: Request) -> None:
     """Run, write tables and report, and print what matters."""
     from ..evaluation.report.comparison import frame_tables
     from ..evaluation.report.html import write_report
-    from ..evaluation.runner import Plan, default_jobs, run
+    from ..evaluation.runner import Plan, run
     from ..evaluation.summary import summarise, write_tables
 
     if bool(request.datasets) == (request.paper is not None):
         raise UsageError("give data sets (folders, or render:SCENE), or --paper PATH")
     if request.rounds < 0 or (request.jobs is not None and request.jobs < 1):
         raise UsageError("--rounds must not be negative, and --jobs at least 1")
-    jobs = request.jobs or default_jobs()
+    jobs = request.jobs or usable_cores()
     command = shlex.join(["bdis", *sys.argv[1:]])
     terminal.mode.interrupted = f"interrupted; the same command goes on from there (what is done is in {request.out})"
     if request.paper is not None:

@@ -53,8 +53,8 @@ def calib_show(
     """
     import numpy as np
 
+    from ..cameras.calibration import StereoCalibration
     from ..cameras.formats import read_calibration
-    from ..cameras.rectifier import StereoCalibration
     from ..cameras.rig import Rig
 
     given_size = None if size is None else parse_size(size)

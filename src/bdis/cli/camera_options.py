@@ -12,9 +12,9 @@ from .options import CalibRight, CalibScale, Unit
 from .terminal import UsageError
 
 if TYPE_CHECKING:
+    from ..cameras.calibration import StereoCalibration
     from ..cameras.formats import CalibrationFile
     from ..cameras.formats import Unit as LengthUnit
-    from ..cameras.rectifier import StereoCalibration
     from ..cameras.rig import Rig
 
 
@@ -118,8 +118,8 @@ class CameraOptions:
 
     def _load_file(self, file: Path, width: int, height: int) -> LoadedCameras:
         """The calibration in ``--calib``, for images of this size."""
+        from ..cameras.calibration import StereoCalibration
         from ..cameras.formats import read_calibration
-        from ..cameras.rectifier import StereoCalibration
         from ..cameras.rig import Rig
 
         unit = cast("LengthUnit | None", self.unit)

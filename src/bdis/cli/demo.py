@@ -106,7 +106,7 @@ def _visible_depth_mm(pair: RenderedPair) -> Any:
 
 def _write(folder: Path, pair: RenderedPair, result: StereoResult, rig: Rig, summary: dict[str, Any]) -> list[str]:
     """Write all files; their names are returned."""
-    from ..files.maps import write_image
+    from ..files.images import write_image
     from .result_files import write_outputs, write_summary
 
     write_image(folder / "left.png", pair.left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,7 @@ from .options import LAYOUTS, Layout
 from .terminal import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from ..common.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class ImagePair:
         ValueError
             The images do not form a pair.
         """
-        from ..files.maps import read_image
+        from ..files.images import read_image
         from ..matching.images import check_pair
         from ..video.sources.views import Splitter
 

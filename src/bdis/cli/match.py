@@ -16,13 +16,10 @@ from .image_pair import ImagePair
 from .options import Debug, Json, MaxDepth, Out, Preset, Set, parse_names
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ..cameras.rectifier import Rectifier
+    from ..common.arrays import Array
     from ..matching.result import StereoResult
     from ..matching.settings import Settings
-
-    Array = np.ndarray[Any, np.dtype[Any]]
 
 FORMATS = ("tiff", "pfm", "npy", "npz", "png", "ply", "preview")
 DEFAULT_FORMATS = ["tiff", "ply", "preview"]
@@ -95,15 +92,15 @@ def match(
 
 def _read_masks(left: Path | None, right: Path | None, shape: tuple[int, ...]) -> dict[str, Array]:
     """The masks given, as keywords of ``StereoMatcher.match``."""
-    from ..files.maps import read_image
+    from ..common.arrays import size_text
+    from ..files.images import read_image
 
     masks = {}
     for name, path in (("left_mask", left), ("right_mask", right)):
         if path is not None:
             mask = read_image(path)
             if mask.shape[:2] != shape[:2]:
-                sizes = f"{mask.shape[1]}x{mask.shape[0]} but the images are {shape[1]}x{shape[0]}"
-                raise ValueError(f"{path} is {sizes}")
+                raise ValueError(f"{path} is {size_text(mask.shape)} but the images are {size_text(shape)}")
             masks[name] = mask if mask.ndim == 2 else mask.max(2)
     return masks
 

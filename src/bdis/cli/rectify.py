@@ -48,7 +48,7 @@ def rectify(
     camera.check()
     with terminal.working("rectifying"):
         from ..cameras.checks import check_rectification
-        from ..files.maps import write_image
+        from ..files.images import write_image
 
         left, right = pair.read()
         loaded = camera.load(left.shape)

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..cameras.cloud import write_ply
 from ..cameras.rig import Rig
+from ..common.arrays import Array
 from ..common.atomic import write_whole
 from ..common.json_text import json_text
 from ..files.maps import write_depth, write_disparity, write_result
+from ..files.ply import write_ply
 from ..files.preview import write_preview
 from ..matching.result import StereoResult
 from ..matching.settings import Settings
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def write_outputs(
@@ -51,7 +50,7 @@ def write_outputs(
     title : str, optional
         For the preview.
     """
-    depth = None if rig is None else _depth_mm(result, rig, max_depth_mm)
+    depth = None if rig is None else rig.depth(result, max_depth_mm=max_depth_mm)
     for name in formats:
         if name == "npz":
             write_result(folder / "result.npz", result, depth)
@@ -107,9 +106,9 @@ def summarise(
         if max_depth_mm is not None:
             summary["max_depth_mm"] = max_depth_mm
         summary["rig"] = {**asdict(rig), "doffs": rig.doffs}
-        summary["depth_mm"] = _percentiles(_depth_mm(result, rig, max_depth_mm))
+        summary["depth_mm"] = _percentiles(rig.depth(result, max_depth_mm=max_depth_mm))
         if result.variance is not None:
-            summary["sigma_mm"] = _percentiles(np.sqrt(rig.depth_variance(result)))
+            summary["sigma_mm"] = _percentiles(rig.depth_sigma(result))
     return summary
 
 
@@ -131,12 +130,6 @@ def write_summary(folder: Path, summary: dict[str, Any]) -> list[str]:
     written = sorted([*(path.name for path in folder.iterdir()), "run.json"])
     write_whole(folder / "run.json", f"{json_text({**summary, 'files': written})}\n".encode())
     return written
-
-
-def _depth_mm(result: StereoResult, rig: Rig, max_depth_mm: float | None) -> Array:
-    """Depth in mm, NaN where it is unknown or beyond the maximum."""
-    depth = rig.depth(result)
-    return depth if max_depth_mm is None else np.where(depth <= max_depth_mm, depth, np.float32(np.nan))
 
 
 def _percentiles(values: Array) -> dict[str, float] | None:

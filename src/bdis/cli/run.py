@@ -100,24 +100,24 @@ def run(
     continues.
     """
     from ..matching.matcher import StereoMatcher
-    from ..video.recording import OUTPUTS, Plan, Recording, check_new, is_complete, read_manifest
+    from ..video.recording import OUTPUTS, Recording, RecordingPlan, check_new, is_complete, read_manifest
     from ..video.stream.depth_stream import DepthStream
 
-    wanted = None if save is None else tuple(parse_names("--save", save, OUTPUTS))
+    wanted = None if save is None else tuple(parse_names("--save", save, tuple(OUTPUTS)))
     settings = _settings(preset, set_ or [], wanted or DEFAULT_SAVE)
     near_far = _parse_range(depth_range)
     _check_steps(steps_per_mm)
     earlier = read_manifest(out) if resume else None
     if earlier is None:
         check_new(out)
-    color = bool({"cloud", "preview"} & set(wanted or DEFAULT_SAVE))
+    color = any(OUTPUTS[name].uses_color for name in wanted or DEFAULT_SAVE)
     with terminal.working("opening the source"):
         opened = open_with_camera(source_options, camera_options, color=color)
     source, warnings = opened.source, FrameWarnings()
     try:
         fps = None if source.fps is None else source.fps / every
         outputs = _outputs(wanted, opened.rig)
-        plan = Plan(outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far)
+        plan = RecordingPlan(outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far)
         start_s, stop_s = _span(source, start, stop, resume)
         calib = camera_options.calib
         about = {
@@ -159,14 +159,14 @@ def run(
 
 def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]:
     """What to save; without calibration there is disparity and no depth."""
-    from ..video.recording import NEED_DEPTH, OUTPUTS
+    from ..video.recording import OUTPUTS
 
     if wanted is None:
         if rig is not None:
             return DEFAULT_SAVE
         terminal.warn("no depth without --calib FILE, or --focal PX and --baseline MM: disparity is saved instead")
         return DEFAULT_WITHOUT_RIG
-    impossible = [name for name in OUTPUTS if rig is None and name in NEED_DEPTH and name in wanted]
+    impossible = [name for name in OUTPUTS if rig is None and name in wanted and OUTPUTS[name].needs_rig]
     if impossible:
         raise UsageError(
             f"--save {','.join(impossible)} needs --calib FILE, or --focal PX and --baseline MM; "
@@ -177,10 +177,11 @@ def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]
 
 def _settings(preset: str, assignments: list[str], save: tuple[str, ...]) -> Settings:
     """Settings of the matcher; with a variance only if it is saved, because it takes time."""
+    from ..video.recording import OUTPUTS
     from .presets import parse_settings, with_uncertainty
 
     settings = parse_settings(preset, assignments)
-    if {"sigma", "cloud"} & set(save):
+    if any(OUTPUTS[name].uses_variance for name in save):
         settings = with_uncertainty(settings, assignments)
     if "sigma" in save and settings.variance is False:
         raise UsageError("--save sigma needs the variance, which --set variance=false turns off")
@@ -281,12 +282,12 @@ def _record(
     recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, warnings: FrameWarnings
 ) -> float:
     """Record the stream; the mean coverage is returned. However it ends, the recording is closed and says why."""
-    recording.figures = stream.figures
+    recording.statistics = stream.statistics
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:
         before = recording.frames
-        speed = frame_progress(total, before, lambda: stream.figures().recent_fps)
+        speed = frame_progress(total, before, lambda: stream.statistics().recent_fps)
         with StopOnSignal(stream.close) as stop, speed as progress:
             for frame in stream:
                 if done_until is not None and frame.index <= done_until:
@@ -339,7 +340,7 @@ def _report(
     """Print the outcome."""
     if coverage < 0.1:
         warnings.warn(f"only {coverage:.1%} of the pixels are known: is this a rectified stereo video?")
-    statistics = stream.figures()
+    statistics = stream.statistics()
     height, width = recording.plan.shape
     files = recording.outputs()
     source, layout = opened.source.name, opened.source.layout

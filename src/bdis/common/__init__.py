@@ -1,1 +1,1 @@
-"""What every room may use and that knows nothing of stereo."""
+"""Helpers that every package of bdis may import and that know nothing of stereo."""

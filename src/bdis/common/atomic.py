@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import contextlib
 import os
@@ -11,14 +11,21 @@ Place = str | os.PathLike[str]
 
 
 def write_whole(path: Place, content: bytes) -> None:
-    """Write ``content`` to ``path`` so that a killed run or a full disk never leaves a part of it there.
+    """Write a file so that an interrupted program or a full disk never leaves a part of it.
 
-    It goes to a hidden file beside ``path`` first, which takes its name only once it is safely on the disk.
+    The content goes to a hidden file in the same folder, which is renamed to ``path`` once it is safely on the disk.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write; an existing file is replaced.
+    content : bytes
+        Content of the file.
 
     Raises
     ------
     OSError
-        No such folder, no permission, no space left; ``path`` is as it was before.
+        The folder does not exist, is not writable, or the disk is full; ``path`` is as it was before.
 
     Examples
     --------
@@ -45,12 +52,23 @@ def write_whole(path: Place, content: bytes) -> None:
 
 @contextlib.contextmanager
 def all_or_nothing(folder: Place) -> Iterator[Path]:
-    """A place to write several files that belong together; they appear in ``folder`` when all are complete.
+    """Context manager for writing several files that belong together.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Folder that the files shall appear in; created if it does not exist.
+
+    Yields
+    ------
+    Path
+        A temporary folder to write the files to.  They are moved to ``folder`` at the end of the ``with`` block, and
+        removed if it raises.
 
     Raises
     ------
     OSError
-        ``folder`` cannot be made or written to; said at once, before any work is done.
+        ``folder`` cannot be created or written to; raised on entry, before any work is done.
 
     Examples
     --------
@@ -81,10 +99,13 @@ def all_or_nothing(folder: Place) -> Iterator[Path]:
     finally:
         shutil.rmtree(stage, ignore_errors=True)
         if is_new:
-            with contextlib.suppress(OSError):  # it is not empty: all went well
+            with contextlib.suppress(OSError):  # the folder is not empty: the files were moved
                 folder.rmdir()
 
 
 def named(error: OSError, path: Place) -> OSError:
-    """The same error about ``path``: a failed write does not know its file, and nobody knows the hidden one."""
+    """Return the same error with ``path`` as its file name.
+
+    A failed write does not know its file, and users do not know the hidden file that is written first.
+    """
     return OSError(error.errno, error.strerror or str(error), str(path))

@@ -1,4 +1,4 @@
-"""What figures were made on: a time without it says nothing."""
+"""The computer that bdis runs on: measured times mean little without it."""
 
 import importlib.metadata
 import os
@@ -10,34 +10,28 @@ _PACKAGES = {"bdis": "bdis", "numpy": "numpy", "numba": "numba", "opencv-python-
 
 
 def machine() -> dict[str, str]:
-    """Processor, versions and, in a working copy, the commit.
+    """Describe the processor, the operating system, the versions of the packages and the commit.
+
+    Returns
+    -------
+    dict of str to str
+        Packages that are not installed are left out; ``commit`` is ``"unknown"`` outside a working copy.
 
     Examples
     --------
     >>> "cpu" in machine()
     True
     """
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        models = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-        cpu = models[0] if models else cpu
     import llvmlite.binding
 
     found = {
-        "cpu": cpu,
+        "cpu": _processor(),
         "llvm cpu": os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name(),
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
-    for package, name in (
-        ("bdis", "bdis"),
-        ("numpy", "numpy"),
-        ("numba", "numba"),
-        ("opencv-python-headless", "opencv"),
-        ("av", "av"),
-    ):
+    for package, name in _PACKAGES.items():
         try:
             found[name] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
@@ -46,8 +40,36 @@ def machine() -> dict[str, str]:
     return found
 
 
+def usable_cores() -> int:
+    """Count the processor cores that this process may use.
+
+    Returns
+    -------
+    int
+        At least 1.  Fewer than the machine has if the process is restricted to some of them, for example by ``taskset``
+        or a container.
+
+    Examples
+    --------
+    >>> usable_cores() >= 1
+    True
+    """
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _processor() -> str:
+    """Model name of the processor; outside Linux, its architecture."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":")[1].strip()
+    return platform.processor() or platform.machine()
+
+
 def _commit() -> str:
-    """Of the working copy this package is in; installed ones have none."""
+    """Short hash of the commit of the working copy this package is in; an installed package has none."""
     here = Path(__file__).parent
     try:
         git = subprocess.run(

@@ -1,4 +1,4 @@
-"""Packages bdis can do without: loaded when first needed, with the pip command if they are missing."""
+"""Optional packages: imported when first needed, with the pip command in the error if they are missing."""
 
 from importlib import import_module
 from typing import Any
@@ -14,7 +14,17 @@ _EXTRA = {
 
 
 def install_command(package: str) -> str:
-    """What installs an optional ``package``.
+    """Return the command that installs an optional package.
+
+    Parameters
+    ----------
+    package : str
+        Name that the package is imported by, such as ``"cv2"``.
+
+    Returns
+    -------
+    str
+        A ``pip install`` command.
 
     Examples
     --------
@@ -25,12 +35,24 @@ def install_command(package: str) -> str:
 
 
 def require(module: str, purpose: str) -> Any:
-    """Import an optional ``module``.
+    """Import an optional module.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module, such as ``"matplotlib.figure"``.
+    purpose : str
+        What needs it, for the error message: ``"reading images"``.
+
+    Returns
+    -------
+    module
+        The imported module.
 
     Raises
     ------
     ImportError
-        It is not installed; the message says what it is for and how to get it.
+        The package is not installed; the message says what needs it and how to install it.
 
     Examples
     --------
@@ -42,5 +64,5 @@ def require(module: str, purpose: str) -> Any:
         return import_module(module)
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] != package:
-            raise  # it is installed, but something it needs is not
+            raise  # the package is installed, but something that it imports itself is not
         raise ImportError(f"{purpose} needs {package}: {install_command(package)}", name=package) from None

@@ -98,10 +98,8 @@ def compare(result: StereoResult, frame: Frame) -> Comparison:
     counted = known & np.isfinite(disparity)
     depth = np.full(disparity.shape, np.nan)
     if frame.rig is not None:
-        depth = frame.rig.depth(result).astype(np.float64)
+        depth = frame.rig.depth(result, max_depth_mm=frame.max_depth_mm).astype(np.float64)
         counted &= np.isfinite(depth)
-        if frame.max_depth_mm is not None:
-            counted &= np.nan_to_num(depth, nan=np.inf) <= frame.max_depth_mm
     error_mm = np.full(int(counted.sum()), np.nan)
     if depth_reference is not None:
         error_mm = depth[counted] - depth_reference[counted].astype(np.float64)
@@ -109,7 +107,7 @@ def compare(result: StereoResult, frame: Frame) -> Comparison:
     if result.variance is not None:
         sigma_px = np.sqrt(result.variance[counted].astype(np.float64))
         if frame.rig is not None:
-            sigma_mm = np.sqrt(frame.rig.depth_variance(result)[counted].astype(np.float64))
+            sigma_mm = frame.rig.depth_sigma(result)[counted].astype(np.float64)
     return Comparison(
         error_mm,
         disparity[counted] - reference[counted],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import threading
 import time
@@ -298,15 +297,3 @@ def _middle(group: str, entries: list[Entry]) -> int:
 
 def _file_name(group: str) -> str:
     return re.sub(r"[^\w.-]+", "-", group).strip("-")
-
-
-def default_jobs() -> int:
-    """As many as there are processors this process may use.
-
-    Examples
-    --------
-    >>> default_jobs() >= 1
-    True
-    """
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1

@@ -2,15 +2,13 @@
 
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..cameras.rig import Rig
+from ..common.arrays import Array
 from ..matching.result import StereoResult
 from .datasets import Frame
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def pack_sample(frame: Frame, results: dict[str, StereoResult]) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..common.atomic import write_whole
+from ..common.json_text import json_ready
 from ..common.machine import machine
 from .metrics import Score, mean_score, time_figures
 from .runner import Outcome
@@ -133,7 +134,7 @@ def write_tables(folder: Path, outcome: Outcome, rows: list[Row], command: str) 
         "frames": outcome.frames,
         "times_ms": outcome.times,
     }
-    write_whole(folder / "results.json", f"{json.dumps(_plain(content), indent=1)}\n".encode())
+    write_whole(folder / "results.json", f"{json.dumps(json_ready(content), indent=1)}\n".encode())
     write_whole(folder / "summary.csv", _csv(["group", "method", *SUMMARY_COLUMNS], map(_summary_line, rows)))
     header = ["group", "frame", "method", "failed", *FIGURES, "equal_mean", "equal_median"]
     write_whole(folder / "frames.csv", _csv(header, _frame_lines(outcome)))
@@ -172,12 +173,3 @@ def _csv(header: list[str], lines: Any) -> bytes:
 
 def _short(cell: Any) -> Any:
     return f"{cell:.6g}" if isinstance(cell, float) else cell
-
-
-def _plain(value: Any) -> Any:
-    """NaN is not JSON."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,1 +1,1 @@
-"""Images, maps, point clouds and previews on disk; written whole or not at all."""
+"""Images, disparity and depth maps, point clouds and previews in files; no file is ever written partially."""

@@ -1,4 +1,4 @@
-"""PFM, the float images of Middlebury: rows from the bottom up, the sign of the scale is the byte order."""
+"""PFM, the float image format of Middlebury: rows from the bottom up; the sign of the scale gives the byte order."""
 
 import re
 
@@ -7,7 +7,17 @@ from numpy.typing import NDArray
 
 
 def encode_pfm(image: NDArray[np.float32]) -> bytes:
-    """A float32 (height, width) image as the content of a PFM file.
+    """Encode a float image as the content of a PFM file.
+
+    Parameters
+    ----------
+    image : ndarray of float32, shape (h, w)
+        Values to store.
+
+    Returns
+    -------
+    bytes
+        Content of the file, little-endian.
 
     Examples
     --------
@@ -20,12 +30,22 @@ def encode_pfm(image: NDArray[np.float32]) -> bytes:
 
 
 def decode_pfm(content: bytes) -> NDArray[np.float32]:
-    """The float32 (height, width) image in a PFM file; the magnitude of its scale means nothing for disparities.
+    """Decode the content of a PFM file with one channel.
+
+    Parameters
+    ----------
+    content : bytes
+        Content of the file.  The magnitude of its scale is ignored, because it has no meaning for disparities.
+
+    Returns
+    -------
+    ndarray of float32, shape (h, w)
+        Values as stored.
 
     Raises
     ------
     ValueError
-        Not a PFM file of one channel, or cut short.
+        The content is not a PFM file of one channel, or is truncated.
 
     Examples
     --------

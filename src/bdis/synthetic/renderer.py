@@ -16,9 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..common.arrays import Array
 from . import kernels
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 SHAFT, STEEL, BALL = 1.0, 2.0, 3.0  # materials of rods, as kernels/paint.py knows them
 TILE = 1024  # texels along a side of the periodic texture

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..matching.matcher import StereoMatcher
 from ..matching.settings import PRESETS, Settings
-from .panels import notice
+from .html_text import notice
 
 _FIRST: dict[str, tuple[str, str]] = {
     "min_probability": ("Min. probability", "Pixels below are unknown, 0 to 1."),

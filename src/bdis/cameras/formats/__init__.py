@@ -1,10 +1,10 @@
-"""Calibration files of several tools: what they hold, brought to pixels and millimetres.
+"""Readers of calibration files, one module per tool, all converted to pixels and millimetres.
 
-Only what a file says is read here; :class:`bdis.Rig` and :class:`bdis.StereoCalibration` are made of it elsewhere.
+This package reads what a file says; :class:`bdis.Rig` and :class:`bdis.StereoCalibration` are made from it elsewhere.
+
+To add a format, write a module with a ``FORMAT`` (see :class:`~.base.CalibrationFormat`) and add it to ``FORMATS``.
 """
 
-import re
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,28 +12,44 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ...common.atomic import Place
-from .kalibr import read_kalibr
-from .opencv import parse_opencv_xml, read_opencv
-from .own import read_own, write_own
-from .record import MILLIMETRES, CalibrationFile, Length, Unit, check_size, only_numbers, unknown_format
-from .ros import is_camera_info, read_ros_pair
-from .text import read_middlebury, read_plain_matrix
-from .yaml_subset import parse_yaml
+from . import k_txt, kalibr, middlebury, native, opencv, ros
+from .base import (
+    MILLIMETRES,
+    CalibrationFile,
+    CalibrationFormat,
+    CalibrationText,
+    Unit,
+    UnknownFormatError,
+    check_size,
+)
+from .native import write_native
 
-__all__ = ["CalibrationFile", "Unit", "check_size", "read_calibration", "write_own"]
+__all__ = ["CalibrationFile", "Unit", "check_size", "is_plausible_baseline", "read_calibration", "write_native"]
 
+# The first format that recognises a file reads it.  ROS files and OpenCV files share names, so OpenCV comes last.
+FORMATS = (native.FORMAT, middlebury.FORMAT, k_txt.FORMAT, kalibr.FORMAT, ros.FORMAT, opencv.FORMAT)
 _PLAUSIBLE_BASELINE_MM = (0.1, 3000.0)
 
 
 def read_calibration(
     path: Place, right: Place | None = None, *, unit: Unit | None = None, baseline_mm: float | None = None
 ) -> CalibrationFile:
-    """Recognise a calibration file and read it.  Parameters as in :meth:`bdis.Rig.load`.
+    """Recognise the format of a calibration file and read it.
+
+    Parameters
+    ----------
+    path, right, unit, baseline_mm
+        As in :meth:`bdis.Rig.load`.
+
+    Returns
+    -------
+    CalibrationFile
+        Content of the file in px and mm.
 
     Raises
     ------
     ValueError
-        Not a known format, or something is missing in it.
+        The format is not known, or something is missing in the file.
     OSError
         The file cannot be read.
 
@@ -44,17 +60,19 @@ def read_calibration(
     ...     _ = Path(folder, "K.txt").write_text("500 0 320 0 500 240 0 0 1\\n0.005")
     ...     found = read_calibration(f"{folder}/K.txt")
     >>> found.rectified["baseline_mm"], found.unit
-    (5.0, 'm (as K.txt has it)')
+    (5.0, 'm (K.txt convention)')
     """
     if unit is not None and unit not in MILLIMETRES:
         raise ValueError(f"unit must be one of {', '.join(map(repr, MILLIMETRES))}, but it is {unit!r}")
     path = Path(path)
-    length = Length(unit)
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        found = _recognise(path, text, Path(right) if right is not None else None, length, baseline_mm)
+        file = CalibrationText(path, text, None if right is None else Path(right), unit, baseline_mm)
+        found = _format_of(file).read(file)
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: {unknown_format('it is not a text file')}") from None
+        raise _unknown_format(path, "it is not a text file") from None
+    except UnknownFormatError as error:
+        raise _unknown_format(path, str(error)) from error
     except (ValueError, ElementTree.ParseError) as error:
         raise ValueError(f"{path}: {error}") from error
     if baseline_mm is not None:
@@ -67,7 +85,17 @@ def read_calibration(
 
 
 def is_plausible_baseline(baseline_mm: float) -> bool:
-    """Could stereo cameras be so far apart?
+    """Tell whether a stereo camera can have this baseline; if not, its unit is probably wrong.
+
+    Parameters
+    ----------
+    baseline_mm : float
+        Distance between the cameras in mm.
+
+    Returns
+    -------
+    bool
+        True from 0.1 mm to 3 m.
 
     Examples
     --------
@@ -78,8 +106,20 @@ def is_plausible_baseline(baseline_mm: float) -> bool:
     return low <= baseline_mm <= high
 
 
+def _format_of(file: CalibrationText) -> CalibrationFormat:
+    for candidate in FORMATS:
+        if candidate.recognises(file):
+            return candidate
+    raise UnknownFormatError(file.problem or "it has none of the names that the known formats use")
+
+
+def _unknown_format(path: Path, reason: str) -> ValueError:
+    known = "; ".join(each.description for each in FORMATS)
+    return ValueError(f"{path}: not a calibration file bdis knows: {reason}. Known formats: {known}")
+
+
 def _check_plausible(found: CalibrationFile, path: Path) -> None:
-    """A unit that was assumed and not stated must at least give a baseline cameras have."""
+    """Raise ValueError if an assumed unit gives a baseline that no stereo camera has."""
     if found.rectified is not None:
         baseline = abs(found.rectified["baseline_mm"])
     else:
@@ -90,29 +130,3 @@ def _check_plausible(found: CalibrationFile, path: Path) -> None:
             f"{path}: read in {found.unit}, the cameras are {baseline:.4g} mm apart, which no stereo camera is; "
             'give the unit of the file: unit="mm", "cm" or "m" (--unit on the command line)'
         )
-
-
-def _recognise(path: Path, text: str, right: Path | None, length: Length, baseline_mm: float | None) -> CalibrationFile:
-    if path.suffix.lower() == ".toml":
-        return read_own(tomllib.loads(text), length)
-    if text.lstrip().startswith("<"):
-        return read_opencv(parse_opencv_xml(text), "OpenCV FileStorage XML", length)
-    if re.search(r"^\s*cam[01]\s*=\s*\[", text, re.MULTILINE):
-        return read_middlebury(text, length)
-    numbers = only_numbers(text)
-    if numbers:
-        return read_plain_matrix(numbers, length, baseline_mm)
-    try:
-        values = parse_yaml(text)
-    except ValueError as error:
-        raise unknown_format(str(error)) from error
-    if not isinstance(values, dict):
-        raise unknown_format("it holds no names with values")
-    kind = "JSON" if text.lstrip().startswith("{") else "YAML"
-    if str(values.get("format", "")).startswith("bdis-"):
-        return read_own(values, length)
-    if isinstance(values.get("cam0"), dict):
-        return read_kalibr(values, length)
-    if is_camera_info(values):
-        return read_ros_pair(path, values, right, length)
-    return read_opencv(values, f"OpenCV FileStorage {kind}", length)

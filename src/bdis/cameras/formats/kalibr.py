@@ -1,32 +1,27 @@
-"""Kalibr camchain: YAML, lengths in metres."""
+"""Kalibr camchain: YAML, raw cameras, lengths in metres."""
 
 from typing import Any
 
 import numpy as np
 
-from .record import CalibrationFile, Length, check_size, matrix_of, shaped
+from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_size
+from .matrices import matrix_of, reshaped
 
 
-def read_kalibr(values: dict[str, Any], length: Length) -> CalibrationFile:
-    """The first two cameras of a chain, which are raw ones."""
-    cameras = [values["cam0"], values.get("cam1")]
-    if not isinstance(cameras[1], dict):
-        raise ValueError("a Kalibr camchain without cam1")
-    for name, camera in zip(("cam0", "cam1"), cameras):
-        if missing := [key for key in ("intrinsics", "resolution") if key not in camera]:
-            raise ValueError(f"a Kalibr camchain without {', '.join(missing)} of {name}")
-        if camera.get("camera_model", "pinhole") != "pinhole" or len(camera["intrinsics"]) != 4:
-            raise ValueError(f"{name} has camera model {camera.get('camera_model')}; expected pinhole")
-        if camera.get("distortion_model", "none") not in ("radtan", "equidistant", "none"):
-            raise ValueError(f"{name} has distortion {camera['distortion_model']}; expected radtan or equidistant")
-    if "T_cn_cnm1" not in cameras[1]:
-        raise ValueError("a Kalibr camchain without T_cn_cnm1 of cam1")
+def _recognises(file: CalibrationText) -> bool:
+    return isinstance(file.values.get("cam0"), dict)
+
+
+def _read(file: CalibrationText) -> CalibrationFile:
+    """Read the first two cameras of a chain."""
+    cameras = [file.values["cam0"], file.values.get("cam1")]
+    _check(cameras)
     models = {camera.get("distortion_model", "none") for camera in cameras} - {"none"}
     sizes = [check_size(camera["resolution"]) for camera in cameras]
     if len(models) > 1 or sizes[0] != sizes[1]:
-        raise ValueError("the two cameras have different distortion models or sizes; expected alike ones")
-    millimetres, unit = length.resolve("m", "as Kalibr has it")
-    transform = shaped({"T_cn_cnm1": matrix_of(cameras[1]["T_cn_cnm1"], "T_cn_cnm1")}, "T_cn_cnm1", (4, 4))
+        raise ValueError("the two cameras have different distortion models or sizes; expected the same")
+    millimetres, unit = file.millimetres("m", "Kalibr convention")
+    transform = reshaped(matrix_of(cameras[1]["T_cn_cnm1"], "T_cn_cnm1"), "T_cn_cnm1", (4, 4))
     matrices = []
     for camera in cameras:
         fx, fy, cx, cy = map(float, camera["intrinsics"])
@@ -39,3 +34,21 @@ def read_kalibr(values: dict[str, Any], length: Length) -> CalibrationFile:
         "fisheye": models == {"equidistant"},
     }  # fmt: skip
     return CalibrationFile("Kalibr camchain", unit, sizes[0], None, raw)
+
+
+def _check(cameras: list[Any]) -> None:
+    """Raise ValueError unless there are two cameras with supported models and a transformation between them."""
+    if not isinstance(cameras[1], dict):
+        raise ValueError("a Kalibr camchain without cam1")
+    for name, camera in zip(("cam0", "cam1"), cameras):
+        if missing := [key for key in ("intrinsics", "resolution") if key not in camera]:
+            raise ValueError(f"a Kalibr camchain without {', '.join(missing)} of {name}")
+        if camera.get("camera_model", "pinhole") != "pinhole" or len(camera["intrinsics"]) != 4:
+            raise ValueError(f"{name} has camera model {camera.get('camera_model')}; expected pinhole")
+        if camera.get("distortion_model", "none") not in ("radtan", "equidistant", "none"):
+            raise ValueError(f"{name} has distortion {camera['distortion_model']}; expected radtan or equidistant")
+    if "T_cn_cnm1" not in cameras[1]:
+        raise ValueError("a Kalibr camchain without T_cn_cnm1 of cam1")
+
+
+FORMAT = CalibrationFormat("Kalibr camchain YAML", _recognises, _read)

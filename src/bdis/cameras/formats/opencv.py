@@ -1,4 +1,4 @@
-"""OpenCV FileStorage: YAML, XML and JSON; SCARED, SERV-CT and most others."""
+"""OpenCV FileStorage: YAML, XML and JSON, as in SCARED, SERV-CT and many other data sets."""
 
 import re
 from typing import Any
@@ -6,60 +6,72 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from .record import (
-    Array,
-    CalibrationFile,
-    Length,
-    Size,
-    check_size,
-    check_square,
-    matrix_of,
-    shaped,
-    unknown_format,
-    unless_equal,
-)
+from ...common.arrays import Array
+from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, UnknownFormatError, check_size
+from .matrices import matrix_of, rectified_of, rectified_of_projections, reshaped
 from .yaml_subset import parse_yaml
 
+_SPELLINGS = {
+    "K1": ("M1", "K1", "cameraMatrix1"), "K2": ("M2", "K2", "cameraMatrix2"),
+    "D1": ("D1", "distCoeffs1"), "D2": ("D2", "distCoeffs2"), "R": ("R",), "T": ("T",),
+    "P1": ("P1",), "P2": ("P2",), "Q": ("Q",),
+}  # fmt: skip
 
-def read_opencv(values: dict[str, Any], name: str, length: Length) -> CalibrationFile:
-    """Raw cameras (K1, D1, K2, D2, R, T), rectified ones (P1 and P2, or Q), or both, whatever is there."""
-    millimetres, unit = length.resolve("mm", "assumed: OpenCV files do not say")
-    matrices = {}
-    for wanted, spellings in {
-        "K1": ("M1", "K1", "cameraMatrix1"), "K2": ("M2", "K2", "cameraMatrix2"),
-        "D1": ("D1", "distCoeffs1"), "D2": ("D2", "distCoeffs2"), "R": ("R",), "T": ("T",),
-        "P1": ("P1",), "P2": ("P2",), "Q": ("Q",),
-    }.items():  # fmt: skip
-        for spelling in spellings:
-            if values.get(spelling) is not None:
-                matrices[wanted] = matrix_of(values[spelling], spelling)
-                break
+
+def _is_xml(file: CalibrationText) -> bool:
+    return file.text.lstrip().startswith("<")
+
+
+def _recognises(file: CalibrationText) -> bool:
+    return _is_xml(file) or any(name in file.values for names in _SPELLINGS.values() for name in names)
+
+
+def _read(file: CalibrationText) -> CalibrationFile:
+    """Read raw cameras (K1, D1, K2, D2, R, T), rectified ones (P1 and P2, or Q), or both."""
+    kind = "XML" if _is_xml(file) else "JSON" if file.text.lstrip().startswith("{") else "YAML"
+    name = f"OpenCV FileStorage {kind}"
+    values = _parse_xml(file.text) if kind == "XML" else file.values
+    millimetres, unit = file.millimetres("mm", "assumed: OpenCV files do not say")
+    matrices = _matrices(values)
     rectified = raw = None
     if "P1" in matrices and "P2" in matrices:
-        rectified = from_projections(shaped(matrices, "P1", (3, 4)), shaped(matrices, "P2", (3, 4)), millimetres)
+        left, right = (reshaped(matrices[side], side, (3, 4)) for side in ("P1", "P2"))
+        rectified = rectified_of_projections(left, right, millimetres)
     elif "Q" in matrices:
-        rectified = _from_q(shaped(matrices, "Q", (4, 4)), millimetres)
+        rectified = _rectified_of_q(reshaped(matrices["Q"], "Q", (4, 4)), millimetres)
     if all(name in matrices for name in ("K1", "K2", "R", "T")):
         raw = {
-            "left_matrix": shaped(matrices, "K1", (3, 3)),
+            "left_matrix": reshaped(matrices["K1"], "K1", (3, 3)),
             "left_distortion": matrices.get("D1", np.zeros(5)).ravel(),
-            "right_matrix": shaped(matrices, "K2", (3, 3)),
+            "right_matrix": reshaped(matrices["K2"], "K2", (3, 3)),
             "right_distortion": matrices.get("D2", np.zeros(5)).ravel(),
-            "rotation": shaped(matrices, "R", (3, 3)),
-            "translation_mm": shaped(matrices, "T", (3,)) * millimetres,
+            "rotation": reshaped(matrices["R"], "R", (3, 3)),
+            "translation_mm": reshaped(matrices["T"], "T", (3,)) * millimetres,
         }
     if rectified is None and raw is None:
         if not matrices:
-            raise unknown_format("none of their names are in it")
+            raise UnknownFormatError("it has none of the names that the known formats use")
         lacking = [name for name in ("K1 (or M1)", "K2 (or M2)", "R", "T") if name[:2].strip() not in matrices]
         raise ValueError(
             f"{name} with {', '.join(matrices)}, but without {', '.join(lacking)}; "
             "expected K1, K2, R and T of raw cameras, or P1 and P2, or Q, of rectified ones"
         )
-    return CalibrationFile(name, unit, _opencv_size(values), rectified, raw)
+    return CalibrationFile(name, unit, _size(values), rectified, raw)
 
 
-def _opencv_size(values: dict[str, Any]) -> Size | None:
+def _matrices(values: dict[str, Any]) -> dict[str, Array]:
+    """Matrices of the file under the first name of each in :data:`_SPELLINGS` that has a value."""
+    matrices = {}
+    for name, spellings in _SPELLINGS.items():
+        for spelling in spellings:
+            if values.get(spelling) is not None:
+                matrices[name] = matrix_of(values[spelling], spelling)
+                break
+    return matrices
+
+
+def _size(values: dict[str, Any]) -> Size | None:
+    """Size of the images under any of the names in use."""
     for width, height in (("image_width", "image_height"), ("width", "height"), ("imageWidth", "imageHeight")):
         if width in values and height in values:
             return check_size((values[width], values[height]))
@@ -69,8 +81,8 @@ def _opencv_size(values: dict[str, Any]) -> Size | None:
     return None
 
 
-def parse_opencv_xml(text: str) -> dict[str, Any]:
-    """The names and values of a FileStorage in XML, as :func:`parse_yaml` gives those of one in YAML."""
+def _parse_xml(text: str) -> dict[str, Any]:
+    """Names and values of a FileStorage in XML, in the form that :func:`parse_yaml` returns for YAML."""
     if "<!" in re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL):
         raise ValueError("XML with a DOCTYPE or entities, which calibration files do not have")
     values: dict[str, Any] = {}
@@ -84,31 +96,17 @@ def parse_opencv_xml(text: str) -> dict[str, Any]:
     return values
 
 
-def from_projections(left: Array, right: Array, millimetres: float) -> dict[str, Any]:
-    """Rig of two 3x4 projection matrices; right[0, 3] = -f b."""
-    check_square(right)
-    focal = float(right[0, 0])
-    if abs(left[0, 0] - focal) > 1e-3 * focal or abs(left[1, 2] - right[1, 2]) > 0.5:
-        raise ValueError("the projection matrices differ in focal length or row of the centre: not of a rectified pair")
-    if abs(right[1, 3]) > abs(right[0, 3]):
-        raise ValueError("the cameras stand above each other (P2[1,3]); expected them side by side")
-    if left[0, 3] and not right[0, 3]:
-        raise ValueError("the left projection matrix holds the baseline: left and right are swapped")
-    baseline = -float(right[0, 3] - left[0, 3]) / focal * millimetres
-    if baseline == 0:
-        raise ValueError("the right projection matrix has no baseline (P[0,3] is 0): not calibrated as a stereo pair")
-    return {
-        "focal_px": focal, "cx": float(left[0, 2]), "cy": float(left[1, 2]), "baseline_mm": baseline,
-        "cx_right": unless_equal(float(right[0, 2]), float(left[0, 2])),
-    }  # fmt: skip
-
-
-def _from_q(q: Array, millimetres: float) -> dict[str, Any]:
+def _rectified_of_q(q: Array, millimetres: float) -> dict[str, Any]:
+    """Arguments of :class:`bdis.Rig` from OpenCV's 4x4 reprojection matrix."""
     if q[3, 2] == 0:
         raise ValueError("Q[3,2] (one over the baseline) is 0")
     baseline = float(1 / q[3, 2])
     cx, offset = -float(q[0, 3]), float(q[3, 3]) * baseline
-    return {
-        "focal_px": float(q[2, 3]), "cx": cx, "cy": -float(q[1, 3]), "baseline_mm": baseline * millimetres,
-        "cx_right": unless_equal(cx + offset, cx),
-    }  # fmt: skip
+    return rectified_of(float(q[2, 3]), cx, -float(q[1, 3]), baseline * millimetres, cx + offset)
+
+
+FORMAT = CalibrationFormat(
+    "OpenCV FileStorage YAML, XML or JSON, SCARED, SERV-CT (M1 or K1, D1, M2 or K2, D2, R, T; or P1, P2; or Q)",
+    _recognises,
+    _read,
+)

@@ -6,32 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from .opencv import from_projections
-from .record import Array, CalibrationFile, Length, Size, check_size, matrix_of, shaped
+from ...common.arrays import Array
+from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, check_size
+from .matrices import matrix_of, rectified_of_projections, reshaped
 from .yaml_subset import parse_yaml
 
 
-def is_camera_info(values: dict[str, Any]) -> bool:
-    """Whether it is one camera's file, as calibrators save it or as a message is printed."""
+def _recognises(file: CalibrationText) -> bool:
+    return _is_camera_info(file.values)
+
+
+def _is_camera_info(values: dict[str, Any]) -> bool:
+    """Whether it is one camera's file, as calibrators save it (camera_matrix) or as a message is printed (K and P)."""
     return "camera_matrix" in values or {"k", "p"} <= {name.lower() for name in values}
 
 
-def read_ros_pair(path: Path, left: dict[str, Any], right: Path | None, length: Length) -> CalibrationFile:
-    """Both cameras of a pair; the right one's file is found by its name if it is not given."""
-    if right is None:
-        name = re.sub("left", "right", path.name, flags=re.IGNORECASE)
-        right = path.with_name(name)
-        if name == path.name or not right.exists():
-            wanted = "" if name == path.name else f" (there is no {right})"
-            raise ValueError(f"a ROS camera_info of one camera; give the other camera's file as well{wanted}")
-    other = parse_yaml(right.read_text("utf-8"))
-    if not isinstance(other, dict) or not is_camera_info(other):
-        raise ValueError(f"{right} is not a ROS camera_info file")
+def _read(file: CalibrationText) -> CalibrationFile:
+    left, other = file.values, _right_values(file)
     (k1, d1, r1, p1, size), (k2, d2, r2, p2, right_size) = map(_camera_info, (left, other))
     if size != right_size:
         raise ValueError(f"the left camera's size is {size} and the right one's {right_size}; a pair has one size")
-    millimetres, unit = length.resolve("m", "as ROS has it")
-    rectified = from_projections(p1, p2, millimetres)
+    millimetres, unit = file.millimetres("m", "ROS convention")
+    rectified = rectified_of_projections(p1, p2, millimetres)
     fisheye = str(left.get("distortion_model", "")) in ("equidistant", "fisheye")
     baseline = np.array([p2[0, 3] / p2[0, 0] * millimetres, 0, 0])
     raw = {
@@ -41,11 +37,31 @@ def read_ros_pair(path: Path, left: dict[str, Any], right: Path | None, length: 
     return CalibrationFile("ROS camera_info pair", unit, size, rectified, raw)
 
 
+def _right_values(file: CalibrationText) -> dict[str, Any]:
+    """Names and values of the right camera's file, found by its name if the user did not give it."""
+    right = file.right
+    if right is None:
+        name = re.sub("left", "right", file.path.name, flags=re.IGNORECASE)
+        right = file.path.with_name(name)
+        if name == file.path.name or not right.exists():
+            wanted = "" if name == file.path.name else f" (there is no {right})"
+            raise ValueError(f"a ROS camera_info of one camera; give the other camera's file as well{wanted}")
+    return _checked(parse_yaml(right.read_text("utf-8")), right)
+
+
+def _checked(values: Any, path: Path) -> dict[str, Any]:
+    if not isinstance(values, dict) or not _is_camera_info(values):
+        raise ValueError(f"{path} is not a ROS camera_info file")
+    return values
+
+
 def _camera_info(values: dict[str, Any]) -> tuple[Array, Array, Array, Array, Size | None]:
+    """K, D, R, P and the image size of one camera."""
+
     def get(names: tuple[str, ...], shape: tuple[int, ...]) -> Array:
         for name in names:
             if values.get(name) is not None:
-                return shaped({name: matrix_of(values[name], name)}, name, shape)
+                return reshaped(matrix_of(values[name], name), name, shape)
         raise ValueError(f"a ROS camera_info without {names[0]}")
 
     width = values.get("image_width", values.get("width"))
@@ -57,3 +73,6 @@ def _camera_info(values: dict[str, Any]) -> tuple[Array, Array, Array, Array, Si
         get(("projection_matrix", "P", "p"), (3, 4)),
         check_size((width, height)) if width and height else None,
     )
+
+
+FORMAT = CalibrationFormat("a pair of ROS camera_info YAML files", _recognises, _read)

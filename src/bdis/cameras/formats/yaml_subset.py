@@ -1,8 +1,8 @@
-"""As much YAML as calibration files use, and nothing that could run code.
+"""A parser of the part of YAML that calibration files use; no content of a file is ever run as code.
 
-Block and flow maps and sequences, quoted and plain scalars, comments; tags such as ``!!opencv-matrix`` are skipped.
-JSON is a part of it, including the ``0.`` and ``.Nan`` that OpenCV writes and JSON forbids.  Anchors, aliases and
-multi-line texts are refused.
+Block and flow maps and sequences, scalars with and without quotes, comments; tags such as ``!!opencv-matrix`` are
+skipped.  JSON is covered as well, including the ``0.`` and ``.Nan`` that OpenCV writes and JSON forbids.  Anchors,
+aliases and multi-line texts are refused.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 _MAX_DEPTH = 32
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<mark>[\[\]{},])|(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(?P<plain>[^\[\]{},"']+))"""
+    r"""\s*(?:(?P<mark>[\[\]{},])|(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(?P<unquoted>[^\[\]{},"']+))"""
 )
 _KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[^\s\[\]{},"'#][^\[\]{},"'#]*?)\s*:(?:\s+(?P<rest>.*))?$""", re.DOTALL)
 _TAG = re.compile(r"!\S*\s*")
@@ -25,12 +25,22 @@ class _Line(NamedTuple):
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse ``text`` into dicts, lists, strings, numbers, booleans and None.
+    """Parse YAML or JSON text.
+
+    Parameters
+    ----------
+    text : str
+        Content of a file.
+
+    Returns
+    -------
+    object
+        Dicts, lists, strings, numbers, booleans and None; None for an empty text.
 
     Raises
     ------
     ValueError
-        Not YAML, or a part of it that calibration files do not use; names the line.
+        The text is not YAML, or uses a part of YAML that is not supported; the message has the line number.
 
     Examples
     --------
@@ -44,7 +54,7 @@ def parse_yaml(text: str) -> Any:
         return None
     value, used = _block(lines, 0, lines[0].indent, 0)
     if used < len(lines):
-        raise _refused(lines[used].number, "its indentation fits nothing above")
+        raise _refused(lines[used].number, "its indentation matches no line above")
     return value
 
 
@@ -53,7 +63,7 @@ def _refused(number: int, why: str) -> ValueError:
 
 
 def _logical_lines(text: str) -> list[_Line]:
-    """Lines without comments and blank ones; a flow collection over several lines becomes one."""
+    """Lines without comments and without blank lines; a flow collection over several lines becomes one line."""
     lines: list[_Line] = []
     open_brackets = 0
     for number, raw in enumerate(text.splitlines(), 1):
@@ -88,7 +98,7 @@ def _without_comment(line: str) -> str:
 
 
 def _block(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[Any, int]:
-    """The map, sequence or scalar whose lines start at ``at`` with ``indent``, and the first line after it."""
+    """Parse the map, sequence or scalar that starts at line ``at``; also return the number of the line after it."""
     line = lines[at]
     if depth > _MAX_DEPTH:
         raise _refused(line.number, "it is nested too deeply")
@@ -104,7 +114,7 @@ def _sequence(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[lis
     while at < len(lines) and lines[at].indent == indent and re.match(r"-(\s|$)", lines[at].text):
         line = lines[at]
         rest = line.text[1:].lstrip()
-        if rest:  # what follows the dash is a block of its own, indented by the dash
+        if rest:  # the text after the dash is a block of its own, indented by the dash
             lines[at] = _Line(line.number, indent + len(line.text) - len(rest), rest)
             value, at = _block(lines, at, lines[at].indent, depth + 1)
         else:
@@ -131,7 +141,7 @@ def _map(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[dict[str
 
 
 def _nested(lines: list[_Line], at: int, parent: int, depth: int) -> tuple[Any, int]:
-    """What stands below a name without a value: deeper lines, or a sequence no deeper than its name."""
+    """Parse the value on the lines below a name: deeper lines, or a sequence at the indentation of the name."""
     if at < len(lines):
         deeper = lines[at].indent > parent
         if deeper or (lines[at].indent == parent and lines[at].text.startswith("-")):
@@ -140,7 +150,7 @@ def _nested(lines: list[_Line], at: int, parent: int, depth: int) -> tuple[Any, 
 
 
 def _inline(text: str, number: int) -> Any:
-    """A scalar or a flow collection on one logical line."""
+    """Parse a scalar or a flow collection on one logical line."""
     if text.startswith("!"):
         text = _TAG.sub("", text, count=1)
     if text[:1] not in ("[", "{"):
@@ -185,13 +195,13 @@ def _flow_entries(tokens: list[re.Match[str]], at: int, number: int, depth: int)
         if token["quoted"]:  # "name" : value
             name, rest = str(_scalar(token["quoted"], number)), ""
             at += 1
-            if at < len(tokens) and tokens[at]["plain"]:
-                rest = tokens[at]["plain"].strip()
+            if at < len(tokens) and tokens[at]["unquoted"]:
+                rest = tokens[at]["unquoted"].strip()
             if not rest.startswith(":"):
                 raise _refused(number, f"expected ':' after {name!r}")
             rest = rest[1:].strip()
         else:
-            name, colon, rest = (token["plain"] or "").strip().partition(":")
+            name, colon, rest = (token["unquoted"] or "").strip().partition(":")
             name, rest = name.strip(), rest.strip()
             if not colon:
                 raise _refused(number, f"expected 'name: value' between braces, but it is {token.group().strip()!r}")

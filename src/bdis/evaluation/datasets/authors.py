@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cameras.rig import Rig
-from ...files.maps import read_image
-from .frame import Array, Dataset, Entry, Frame, WrongFolder, in_order
+from ...common.arrays import Array
+from ...files.images import read_image
+from .frame import Dataset, Entry, Frame, WrongFolder, in_order
 
 LOOKED_FOR = "<number>/images_rectified/left/*.png and right/*.png (depth_<7 digits>.png beside images_rectified)"
 MAX_DEPTH_MM = 30.0  # the paper's protocol: a reference from here on is unknown, an estimate beyond not predicted

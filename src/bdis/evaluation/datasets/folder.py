@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...cameras.rig import Rig
-from ...files.maps import IMAGE_ENDINGS, read_depth, read_image
+from ...files.images import IMAGE_ENDINGS, read_image
+from ...files.maps import read_depth
 from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 CALIBRATIONS = (

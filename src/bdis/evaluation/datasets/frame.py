@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cameras.rig import Rig
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ...common.arrays import Array, size_text
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Frame:
         for name in ("right", "reference_depth_mm", "reference_disparity", "occluded"):
             array = getattr(self, name)
             if array is not None and array.shape[:2] != size:
-                raise ValueError(f"{self}: left is {_size(size)} but {name} is {_size(array.shape)}")
+                raise ValueError(f"{self}: left is {size_text(size)} but {name} is {size_text(array.shape)}")
 
     def __str__(self) -> str:
         return f"{self.group}/{self.name}"
@@ -200,7 +199,3 @@ def round_up(disparity_px: float) -> float:
 
 def _parts(name: str) -> list[str]:
     return re.split(r"(\d+)", name)
-
-
-def _size(shape: Sequence[int]) -> str:
-    return f"{shape[1]}x{shape[0]}"

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from ...cameras.rig import Rig
-from ...files.maps import read_depth, read_image
+from ...files.images import read_image
+from ...files.maps import read_depth
 from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 LOOKED_FOR = "rectifiedXX/{image01,image02}/*.jpg, depth01/*.png and intrinsics.txt"

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from ...cameras.rig import Rig
-from ...files.maps import read_disparity, read_image
+from ...files.images import read_image
+from ...files.maps import read_disparity
 from .frame import Dataset, Entry, Frame, WrongFolder, in_order
 
 LOOKED_FOR = "image_2/NNNNNN_10.png, image_3/NNNNNN_10.png and disp_occ_0/NNNNNN_10.png, also in a folder training"

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from ...cameras.rig import Rig
-from ...files.maps import read_disparity, read_image
+from ...files.images import read_image
+from ...files.maps import read_disparity
 from .frame import Dataset, Entry, Frame, WrongFolder, in_order
 
 LOOKED_FOR = "im0.png, im1.png, calib.txt and disp0.pfm, in the folder or in a folder per scene"

@@ -19,7 +19,8 @@ import numpy as np
 
 from ...cameras.rig import Rig
 from ...common.atomic import all_or_nothing, write_whole
-from ...files.maps import read_depth, read_disparity, read_image, write_depth, write_disparity, write_image
+from ...files.images import read_image, write_image
+from ...files.maps import read_depth, read_disparity, write_depth, write_disparity
 from ...synthetic.renderer import RenderedPair, render
 from .frame import Dataset, Entry, Frame, WrongFolder, round_up
 

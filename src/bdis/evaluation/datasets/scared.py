@@ -11,11 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cameras.rectifier import Rectifier, StereoCalibration
+from ...cameras.calibration import StereoCalibration
+from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
+from ...common.arrays import Array
 from ...common.optional import require
-from ...files.maps import decode_image, read_image
-from .frame import Array, Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
+from ...files.images import decode_image, read_image
+from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 LOOKED_FOR = (
     "dataset_N/keyframe_M/{Left_Image.png, Right_Image.png, endoscope_calibration.yaml, left_depth_map.tiff}, "

@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 
 from ...cameras.rig import Rig
-from ...files.maps import read_image
-from .frame import Array, Dataset, Entry, Frame, WrongFolder, in_order, round_up
+from ...common.arrays import Array
+from ...files.images import read_image
+from .frame import Dataset, Entry, Frame, WrongFolder, in_order, round_up
 
 LOOKED_FOR = (
     "Experiment_1 and Experiment_2 with Left_rectified/NNN.png, Right_rectified/NNN.png, "

@@ -1,16 +1,16 @@
 """Pictures of the report: depth, error and a view of the recovered surface, small, as data in the page."""
 
 import base64
-from typing import Any
 
 import numpy as np
 
-from ...cameras.rig import Rig, as_rgb_bytes
+from ...cameras.rgb import as_rgb_bytes
+from ...cameras.rig import Rig
+from ...common.arrays import Array
 from ...common.optional import require
+from ...files.colors import UNKNOWN_ON_LIGHT
 
-Array = np.ndarray[Any, np.dtype[Any]]
 WIDTH = 420  # px of a picture in the page
-UNKNOWN = (0xC9, 0xCD, 0xD2)
 BACKGROUND = (0x24, 0x2A, 0x31)
 YAW, PITCH = np.radians(24.0), np.radians(-14.0)  # from where the surface is looked at
 
@@ -26,7 +26,7 @@ def coloured(values: Array, low: float, high: float, colours: str) -> str:
     known = np.isfinite(values)
     share = np.clip((np.where(known, values, low) - low) / max(high - low, 1e-9), 0, 1)
     shown = (255 * table(share)[..., :3]).astype(np.uint8)
-    shown[~known] = UNKNOWN
+    shown[~known] = UNKNOWN_ON_LIGHT
     return _address(_resized(shown))
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....common.arrays import Array
 from ....common.optional import require
 from ....matching.kernels.layout import plain_stride
 from ....matching.result import StereoResult
@@ -18,8 +18,6 @@ from .kernels import cleanup as elas_after
 from .kernels import dense as elas_dense
 from .kernels import support as elas_support
 from .kernels.descriptors import CENTRE, SIZE, elas_describe, elas_gradients
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,130 @@
+"""Types that all calibration formats share: the text of a file, what is read from it, and a format itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from .yaml_subset import parse_yaml
+
+Unit = Literal["mm", "cm", "m"]
+Size = tuple[int, int]
+
+MILLIMETRES = {"mm": 1.0, "cm": 10.0, "m": 1000.0}
+
+
+class UnknownFormatError(ValueError):
+    """The file is of none of the supported formats; the message says why."""
+
+
+@dataclass(frozen=True)
+class CalibrationFile:
+    """Content of a calibration file, converted to px and mm.
+
+    Attributes
+    ----------
+    format : str
+        Name of the format, for messages.
+    unit : str
+        Unit of length in the file and where it is known from, for messages.
+    size : tuple of int or None
+        (width, height) of the images in px; None if the file does not state it.
+    rectified : dict or None
+        Arguments of :class:`bdis.Rig` except ``size``; None if the file describes no rectified cameras.
+    raw : dict or None
+        Arguments of :class:`bdis.StereoCalibration` except ``size``; None if the file describes no raw cameras.
+    """
+
+    format: str
+    unit: str
+    size: Size | None = None
+    rectified: dict[str, Any] | None = None
+    raw: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class CalibrationText:
+    """Text of a calibration file and what the user stated about it.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    text : str
+        Its content.
+    right : Path or None
+        File of the right camera, for formats with one file per camera.
+    unit : str or None
+        Unit of length, if the user stated it.
+    baseline_mm : float or None
+        Baseline, if the user stated it.
+    """
+
+    path: Path
+    text: str
+    right: Path | None = None
+    unit: Unit | None = None
+    baseline_mm: float | None = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Names and values of a YAML or JSON file; empty for any other text."""
+        return self._parsed[0]
+
+    @property
+    def problem(self) -> str:
+        """Why the text is not YAML or JSON with names; empty if it is."""
+        return self._parsed[1]
+
+    @cached_property
+    def _parsed(self) -> tuple[dict[str, Any], str]:
+        try:
+            values = parse_yaml(self.text)
+        except ValueError as error:
+            return {}, str(error)
+        return (values, "") if isinstance(values, dict) else ({}, "it holds no names with values")
+
+    def millimetres(self, usual: Unit, reason: str) -> tuple[float, str]:
+        """Length of the file's unit in mm, and the name of the unit for messages.
+
+        Parameters
+        ----------
+        usual : {"mm", "cm", "m"}
+            Unit to assume if the user stated none.
+        reason : str
+            Why it is assumed, for messages.
+        """
+        if self.unit is not None:
+            return MILLIMETRES[self.unit], f"{self.unit} (given)"
+        return MILLIMETRES[usual], f"{usual} ({reason})"
+
+
+@dataclass(frozen=True)
+class CalibrationFormat:
+    """A format of calibration files.
+
+    Attributes
+    ----------
+    description : str
+        The format in a few words, for the message about files of no known format.
+    recognises : callable
+        Takes a :class:`CalibrationText`, tells whether it is of this format.
+    read : callable
+        Takes a :class:`CalibrationText`, returns a :class:`CalibrationFile`; raises ValueError if something is missing
+        or wrong.
+    """
+
+    description: str
+    recognises: Callable[[CalibrationText], bool]
+    read: Callable[[CalibrationText], CalibrationFile]
+
+
+def check_size(size: Any) -> Size | None:
+    """Return ``size`` as (width, height), two whole numbers above 0, or None if it is None."""
+    if size is None:
+        return None
+    numbers = list(size)
+    if len(numbers) != 2 or any(int(number) != number or number <= 0 for number in numbers):
+        raise ValueError(f"size must be (width, height) in px, but it is {size!r}")
+    return int(numbers[0]), int(numbers[1])

@@ -1,0 +1,67 @@
+"""Matrices in calibration files, and the rig that projection matrices describe."""
+
+from typing import Any
+
+import numpy as np
+
+from ...common.arrays import Array
+
+
+def only_numbers(text: str) -> list[float] | None:
+    """Numbers of a text that contains nothing else, separated by spaces or commas; None for any other text."""
+    try:
+        return [float(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        return None
+
+
+def matrix_of(value: Any, name: str) -> Array:
+    """Convert an ``opencv-matrix`` or nested lists to an array of finite numbers."""
+    rows = value.get("data") if isinstance(value, dict) else value
+    try:
+        array = np.array(rows, float)
+        if isinstance(value, dict) and "rows" in value and "cols" in value:
+            array = array.reshape(int(value["rows"]), int(value["cols"]))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is not a matrix of numbers") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinite values")
+    return array
+
+
+def reshaped(array: Array, name: str, shape: tuple[int, ...]) -> Array:
+    """Reshape ``array``; ValueError with ``name`` if its number of elements does not fit.  (-1,) fits any."""
+    if shape != (-1,) and array.size != int(np.prod(shape)):
+        raise ValueError(f"{name} has {array.size} numbers; expected {'x'.join(map(str, shape))}")
+    return array.reshape(shape)
+
+
+def check_square_pixels(matrix: Array) -> None:
+    """Raise ValueError if the focal lengths of a rectified camera differ or are not above 0."""
+    fx, fy = float(matrix[0, 0]), float(matrix[1, 1])
+    if fx <= 0 or abs(fx - fy) > 1e-3 * fx:
+        raise ValueError(f"focal lengths {fx:g} and {fy:g} px; a rectified camera has one, above 0")
+
+
+def rectified_of(focal_px: float, cx: float, cy: float, baseline_mm: float, cx_right: float) -> dict[str, Any]:
+    """Arguments of :class:`bdis.Rig`; ``cx_right`` becomes None where it equals ``cx``."""
+    return {
+        "focal_px": focal_px, "cx": cx, "cy": cy, "baseline_mm": baseline_mm,
+        "cx_right": None if abs(cx_right - cx) < 1e-9 else cx_right,
+    }  # fmt: skip
+
+
+def rectified_of_projections(left: Array, right: Array, millimetres: float) -> dict[str, Any]:
+    """Arguments of :class:`bdis.Rig` from two 3x4 projection matrices, where right[0, 3] = -focal * baseline."""
+    check_square_pixels(right)
+    focal = float(right[0, 0])
+    if abs(left[0, 0] - focal) > 1e-3 * focal or abs(left[1, 2] - right[1, 2]) > 0.5:
+        raise ValueError("the projection matrices differ in focal length or row of the centre: not of a rectified pair")
+    if abs(right[1, 3]) > abs(right[0, 3]):
+        raise ValueError("the cameras stand above each other (P2[1,3]); expected them side by side")
+    if left[0, 3] and not right[0, 3]:
+        raise ValueError("the left projection matrix has the baseline: left and right are swapped")
+    baseline = -float(right[0, 3] - left[0, 3]) / focal * millimetres
+    if baseline == 0:
+        raise ValueError("the right projection matrix has no baseline (P[0,3] is 0): not calibrated as a stereo pair")
+    return rectified_of(focal, float(left[0, 2]), float(left[1, 2]), baseline, float(right[0, 2]))

@@ -1,0 +1,74 @@
+"""The format of bdis itself: TOML or JSON with the argument names of Rig or StereoCalibration, lengths in mm."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ...common.atomic import Place, write_whole
+from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_size
+from .matrices import matrix_of
+
+_NAMES: dict[str, tuple[set[str], set[str]]] = {  # required names, optional names
+    "bdis-rig": ({"focal_px", "cx", "cy", "baseline_mm"}, {"cx_right", "size"}),
+    "bdis-stereo-calibration": (
+        {"left_matrix", "left_distortion", "right_matrix", "right_distortion", "rotation", "translation_mm", "size"},
+        {"fisheye"},
+    ),
+}
+
+
+def _recognises(file: CalibrationText) -> bool:
+    return file.path.suffix.lower() == ".toml" or str(file.values.get("format", "")).startswith("bdis-")
+
+
+def _read(file: CalibrationText) -> CalibrationFile:
+    """Read a rig or a stereo calibration; unknown names are refused, as they may be misspelt ones."""
+    values = tomllib.loads(file.text) if file.path.suffix.lower() == ".toml" else file.values
+    kind = values.get("format")
+    if kind not in _NAMES:
+        raise ValueError(f"format is {kind!r}; expected {' or '.join(map(repr, _NAMES))}")
+    if file.unit is not None:
+        raise ValueError("a bdis file is in mm; unit is for files that do not state theirs")
+    required, optional = _NAMES[kind]
+    found = set(values) - {"format"}
+    if found - required - optional or required - found:
+        wrong = [f"without {name}" for name in sorted(required - found)]
+        wrong += [f"with unknown {name}" for name in sorted(found - required - optional)]
+        raise ValueError(f"a {kind} file {', '.join(wrong)}")
+    size = check_size(values.get("size"))
+    content = {name: values[name] for name in found - {"size"}}
+    content = {name: matrix_of(value, name) if isinstance(value, list) else value for name, value in content.items()}
+    if kind == "bdis-rig":
+        return CalibrationFile("bdis rig", "mm (bdis convention)", size, rectified=content)
+    return CalibrationFile("bdis stereo calibration", "mm (bdis convention)", size, raw=content)
+
+
+def write_native(path: Place, content: dict[str, Any]) -> None:
+    """Write a calibration as TOML or JSON, by the ending of ``path``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File ending with ``.toml`` or ``.json``.
+    content : dict
+        Names with numbers, texts, booleans or lists of numbers; ``format`` is one of them.
+
+    Raises
+    ------
+    ValueError
+        Another ending.
+    OSError
+        The file cannot be written; no partial file is left.
+    """
+    ending = Path(path).suffix.lower()
+    if ending == ".json":
+        text = json.dumps(content, indent=2)
+    elif ending == ".toml":  # JSON's notation of numbers, texts, booleans and lists is valid TOML as well
+        text = "\n".join(f"{name} = {json.dumps(value)}" for name, value in content.items())
+    else:
+        raise ValueError(f"{path} ends with {ending!r}; a calibration is written as .toml or .json")
+    write_whole(path, f"{text}\n".encode())
+
+
+FORMAT = CalibrationFormat("bdis TOML or JSON", _recognises, _read)

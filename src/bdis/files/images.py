@@ -1,0 +1,171 @@
+"""Image files."""
+
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.atomic import Place, write_whole
+from ..common.optional import require
+
+IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pgm", ".ppm")
+_PNG_START = b"\x89PNG\r\n\x1a\n"
+
+
+def read_image(path: Place) -> Array:
+    """Read an image as it is stored; an orientation in its metadata is ignored.
+
+    Parameters
+    ----------
+    path : str or path-like
+        PNG, JPEG, TIFF, PGM or PPM file.
+
+    Returns
+    -------
+    ndarray of uint8, uint16 or float32, shape (h, w) or (h, w, 3)
+        Grey or RGB image; transparency is dropped.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ValueError
+        The file is not an image, or it is truncated or damaged.
+    ImportError
+        OpenCV is not installed.
+
+    See Also
+    --------
+    write_image
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_image(f"{folder}/left.png", np.full((40, 50, 3), (200, 90, 80), np.uint8))
+    ...     read_image(f"{folder}/left.png")[0, 0].tolist()
+    [200, 90, 80]
+    """
+    return decode_image(Path(path).read_bytes(), path)
+
+
+def write_image(path: Place, image: Array) -> None:
+    """Write an image in the format of the ending of ``path``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File ending with ``.png``, ``.jpg``, ``.jpeg``, ``.tif``, ``.tiff``, ``.pgm`` or ``.ppm``; an existing file is
+        replaced.
+    image : ndarray of uint8 or uint16, shape (h, w) or (h, w, 3)
+        Grey or RGB image.
+
+    Raises
+    ------
+    ValueError
+        An unknown ending, or an image that the format cannot store.
+    OSError
+        The file cannot be written; no partial file is left.
+    ImportError
+        OpenCV is not installed.
+
+    See Also
+    --------
+    read_image
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_image(f"{folder}/mask.pgm", np.full((40, 50), 255, np.uint8))
+    ...     read_image(f"{folder}/mask.pgm").shape
+    (40, 50)
+    """
+    image = np.asarray(image)
+    if image.dtype not in (np.uint8, np.uint16):
+        raise ValueError(f"the image has pixels of type {image.dtype}; expected uint8 or uint16")
+    ending = Path(path).suffix.lower()
+    if ending in (".jpg", ".jpeg") and image.dtype != np.uint8:
+        raise ValueError("JPEG stores 8 bit only; write 16 bit as PNG or TIFF")
+    if ending not in IMAGE_ENDINGS:
+        raise ValueError(f"{path} ends with {ending!r}; images are written as {', '.join(IMAGE_ENDINGS)}")
+    write_whole(path, encode_pixels(image[..., ::-1] if image.ndim == 3 else image, ending))
+
+
+def decode_image(content: bytes, name: Place) -> Array:
+    """Decode the content of an image file, like :func:`read_image`.
+
+    Parameters
+    ----------
+    content : bytes
+        Content of the file.
+    name : str or path-like
+        Name of the file for error messages.
+
+    Returns
+    -------
+    ndarray of uint8, uint16 or float32, shape (h, w) or (h, w, 3)
+        Grey or RGB image.
+
+    Raises
+    ------
+    ValueError
+        The content is not an image, or it is truncated or damaged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> decode_image(encode_pixels(np.full((2, 3), 7, np.uint8), ".png"), "seven").tolist()
+    [[7, 7, 7], [7, 7, 7]]
+    """
+    image = decode_pixels(content, name)
+    if image.dtype not in (np.uint8, np.uint16, np.float32):
+        raise ValueError(f"{name} has pixels of type {image.dtype}; expected 8 or 16 bit, or float32")
+    if image.ndim == 3:
+        image = np.ascontiguousarray(image[..., 2::-1])  # BGR or BGRA to RGB
+    return image
+
+
+def decode_pixels(content: bytes, name: Place) -> Array:
+    """Decode the content of an image file to the pixels that OpenCV returns: any type, channels in BGR order."""
+    if content.startswith(_PNG_START):
+        _check_png(content, name)  # before OpenCV, because libpng prints its own complaints on the terminal
+    cv2 = require("cv2", "reading images")
+    logging = cv2.utils.logging
+    level = logging.getLogLevel()
+    logging.setLogLevel(logging.LOG_LEVEL_SILENT)  # the error below replaces what OpenCV would print
+    try:
+        image: Array | None = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error:
+        image = None
+    finally:
+        logging.setLogLevel(level)
+    if image is None:
+        raise ValueError(
+            f"{name} cannot be read as an image ({len(content)} bytes): not {', '.join(IMAGE_ENDINGS)}, or cut short"
+        )
+    return image
+
+
+def encode_pixels(image: Array, ending: str) -> bytes:
+    """Encode pixels, channels in BGR order, as the content of an image file with this ending."""
+    cv2 = require("cv2", "writing images")
+    done, content = cv2.imencode(ending, np.ascontiguousarray(image))
+    if not done:
+        raise ValueError(f"an image of shape {image.shape}, {image.dtype}, cannot be written as {ending}")
+    return bytes(content)
+
+
+def _check_png(content: bytes, name: Place) -> None:
+    """Raise ValueError unless every chunk up to the last is complete and has the right checksum."""
+    at = len(_PNG_START)
+    while at + 12 <= len(content):
+        length = int.from_bytes(content[at : at + 4], "big")
+        end = at + 12 + length
+        if end > len(content) or zlib.crc32(content[at + 4 : end - 4]) != int.from_bytes(content[end - 4 : end], "big"):
+            break
+        if content[at + 4 : at + 8] == b"IEND":
+            return
+        at = end
+    raise ValueError(f"{name} is a PNG that is cut short or damaged, after {at} of its {len(content)} bytes")
