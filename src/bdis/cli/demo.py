@@ -33,7 +33,7 @@ def run_demo(out: Path, preset: str) -> None:
         matcher = StereoMatcher(**asdict(settings))
         sure_matcher = StereoMatcher(**asdict(with_uncertainty(settings, [])))
         begin = time.perf_counter()
-        with terminal.working("loading the kernels", if_slow=terminal.COMPILING):
+        with terminal.working("loading the kernels"):
             matcher.match(pair.left, pair.right)
             result = sure_matcher.match(pair.left, pair.right)
         first_s = time.perf_counter() - begin

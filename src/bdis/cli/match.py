@@ -67,7 +67,7 @@ def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, 
     from ..matching.matcher import StereoMatcher
 
     matcher = StereoMatcher(**asdict(settings))
-    with terminal.working("matching", if_slow=terminal.COMPILING):
+    with terminal.working("matching"):
         matcher.match(left, right, **masks)
     times = []
     for _ in range(TIMED_FRAMES):

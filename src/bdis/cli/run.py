@@ -230,7 +230,7 @@ def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, frame: Ster
     left, right = frame.left, frame.right
     if isinstance(camera, Rectifier):
         left, right = camera(left, right)
-    with terminal.working("getting ready", if_slow=terminal.COMPILING):
+    with terminal.working("getting ready"):
         result = matcher.match(left, right)
         second = matcher.match(left, right, previous=result)
         matcher.match(left, right, previous=second)  # only now all of video mode has run

@@ -85,7 +85,7 @@ def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, pag
         if page.browser and _has_screen():
             webbrowser.open(viewer.url)
         try:
-            with terminal.working("waiting for the first frame", if_slow=terminal.COMPILING):
+            with terminal.working("waiting for the first frame"):
                 viewer.wait_for_frame()
         except KeyboardInterrupt:
             return

@@ -9,22 +9,15 @@ This is the only file that uses private names of Numba.
 
 import contextlib
 import functools
-import hashlib
 import importlib
 import logging
 import os
 import pickle
 import pkgutil
-import platform
-import re
-import shutil
-import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 
-import llvmlite
 import numba
 from numba.core import compiler, sigutils
 from numba.core.codegen import JITCodeLibrary
@@ -33,152 +26,33 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
 from . import progress, side_processes
+from .cache_folders import cache_folder, digest, folder_of, forget_old, room_of, source_key
+
+__all__ = [
+    "Kernel",
+    "cache_folder",
+    "inner",
+    "inner_returning_arrays",
+    "kernel",
+    "kernels_in",
+    "prepare",
+    "room_of",
+    "source_key",
+]
 
 log = logging.getLogger("bdis")
 
 _COMPILE = threading.RLock()  # Numba's compiler is not safe to enter twice
-_UNUSED_AFTER_S = 30 * 86400
-_RELATIVE_IMPORT = re.compile(r"^\s*from\s+(\.+)([\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
-# --- Where compiled kernels are kept ----------------------------------------------------------------------------------
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
-
-
-def room_of(function) -> Path:
-    """Folder with the sources of a compiled function: the outermost one called ``kernels``, else its own."""
-    file = Path(function.__code__.co_filename)
-    return next((folder for folder in reversed(file.parents) if folder.name == "kernels"), file.parent)
-
-
-def source_key(room: Path) -> str:
-    """Key of the machine code that the sources in a folder compile to.
-
-    Parameters
-    ----------
-    room : Path
-        Folder with kernels, in subfolders as well.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.  They change with every source in ``room`` and in this folder, with every file that those
-        import from elsewhere in the package, and with every version or setting that shapes the machine code.
-    """
-    package = Path(__file__).parents[1]
-    parts = [part for path in _sources(room) for part in (_name_of(path, package).encode(), path.read_bytes())]
-    versions = f"{sys.version} {numba.__version__} {llvmlite.__version__} {platform.machine()}"
-    # The user's own NUMBA_* variables may change the machine code as well.
-    chosen = {name: getattr(numba.config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")}
-    return _digest(b"\0".join(parts) + f"{versions} {chosen}".encode()).hex()[:16]
-
-
-def _name_of(path: Path, package: Path) -> str:
-    return path.relative_to(package).as_posix() if path.is_relative_to(package) else path.name
-
-
-def _sources(room: Path) -> list[Path]:
-    """All files in ``room`` and in this folder, and those that they import from elsewhere."""
-    found: set[Path] = set()
-    waiting = [*room.rglob("*.py"), *Path(__file__).parent.rglob("*.py")]
-    while waiting:
-        if (path := waiting.pop()) not in found:
-            found.add(path)
-            waiting += _imported_files(path)
-    return sorted(found)
-
-
-def _imported_files(path: Path) -> list[Path]:
-    """Files of the modules that a source imports relative to itself."""
-    places = []
-    for dots, module, names in _RELATIVE_IMPORT.findall(path.read_text(encoding="utf-8")):
-        base = path.parents[len(dots) - 1].joinpath(*filter(None, module.split(".")))
-        places += [base / name for name in re.findall(r"\w+", names)]
-        places += [base] if module else []
-    files = [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")]
-    return [file for file in files if file.is_file()]
-
-
-def _user_cache() -> Path:
-    if chosen := os.environ.get("BDIS_CACHE_DIR"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "bdis"
-    if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/bdis"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bdis"
-
-
-def _private_temporary() -> Path:
-    """A folder that only this user can write to: what is in the cache will be executed."""
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    folder = Path(tempfile.gettempdir()) / f"bdis-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-        raise PermissionError(f"{folder} belongs to another user, or others may write to it")
-    return folder
-
-
-def _writable(folder: Path) -> bool:
-    """Try a real write: permission bits do not tell about read-only mounts or root."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)  # _forget_old reads this as the time of the last use
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
-def cache_folder(room: Path) -> Path | None:
-    """Where the kernels in ``room`` are kept.
-
-    Parameters
-    ----------
-    room : Path
-        Folder with the sources of the kernels.
-
-    Returns
-    -------
-    Path or None
-        A folder in the user's cache, else in a private temporary folder; None if neither can be written to.
-    """
-    for place in (_user_cache, _private_temporary):
-        try:
-            folder = place() / source_key(room)
-        except (OSError, RuntimeError):  # RuntimeError: no home directory
-            continue
-        if _writable(folder):
-            return folder
-    return None
-
-
-@functools.cache
-def _folder(room: Path) -> Path | None:
-    folder = cache_folder(room)
-    if folder is None:
-        log.warning("no writable place for compiled kernels: every process will compile them anew")
-    return folder
-
-
-def _forget_old(folder: Path) -> None:
-    """Remove the folders of other sources and versions that have not been used for a month."""
-    for other in folder.parent.iterdir():
-        with contextlib.suppress(OSError):  # another process may be doing the same
-            is_old = other.stat().st_mtime < time.time() - _UNUSED_AFTER_S
-            if other != folder and len(other.name) == len(folder.name) and is_old:
-                shutil.rmtree(other, ignore_errors=True)
+# --- Files ------------------------------------------------------------------------------------------------------------
 
 
 class _KernelFile:
     """Machine code of one kernel on disk: a digest, then the pickled result of Numba's compiler."""
 
     def __init__(self, folder: Path, name: str, context):
-        machine = _digest(repr(context.codegen().magic_tuple()).encode()).hex()[:8]
+        machine = digest(repr(context.codegen().magic_tuple()).encode()).hex()[:8]
         self._folder, self._path = folder, folder / f"{name}-{machine}.kernel"
 
     def load(self, context):
@@ -186,7 +60,7 @@ class _KernelFile:
         context.refresh()
         try:
             content = self._path.read_bytes()
-            if content[:32] != _digest(content[32:]):
+            if content[:32] != digest(content[32:]):
                 raise ValueError("its content does not match its digest")
             return compiler.CompileResult._rebuild(context, *pickle.loads(content[32:]))
         except FileNotFoundError:
@@ -199,9 +73,9 @@ class _KernelFile:
         """Write the file whole or not at all; a failure is reported and otherwise ignored."""
         part = self._path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
         try:
-            _forget_old(self._folder)
+            forget_old(self._folder)
             payload = dumps(result._reduce())
-            part.write_bytes(_digest(payload) + payload)
+            part.write_bytes(digest(payload) + payload)
             os.replace(part, self._path)
         except OSError as error:
             log.warning("could not keep compiled kernel %s: %s", self._path, error)
@@ -328,7 +202,7 @@ class Kernel:
     def load(self) -> bool:
         """Load the kernel if the cache has it; False if it must be compiled."""
         with _COMPILE:
-            if self._entry is None and (file := self._file(_folder(self.room))) is not None:
+            if self._entry is None and (file := self._file(folder_of(self.room))) is not None:
                 dispatcher = self._dispatcher()
                 if (result := file.load(dispatcher.targetctx)) is not None:
                     dispatcher.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
@@ -361,7 +235,7 @@ class Kernel:
         if folder is None:
             return None
         source = Path(self.py_func.__code__.co_filename).relative_to(self.room).with_suffix("")
-        signature = _digest(str(self._signature).encode()).hex()[:4]
+        signature = digest(str(self._signature).encode()).hex()[:4]
         name = ".".join((*source.parts, self.__name__))
         return _KernelFile(folder, f"{name}-{signature}", self._dispatcher().targetctx)
 
@@ -445,7 +319,7 @@ def prepare(kernels, report: progress.Report | None = None) -> int:
 
 def _compile_all(missing: list[Kernel], shown: progress.Progress) -> None:
     """Compile kernels, the largest first; other processes take some of them off the same list."""
-    tasks = [(kernel, _folder(kernel.room)) for kernel in missing]
+    tasks = [(kernel, folder_of(kernel.room)) for kernel in missing]
     queue = side_processes.Queue(tasks)
     size = sum(kernel.size() for kernel, folder in tasks if folder is not None)
     with side_processes.at_work(queue, size, shown):
@@ -455,7 +329,7 @@ def _compile_all(missing: list[Kernel], shown: progress.Progress) -> None:
     for kernel in missing:  # those of the other processes; compiled here if one of them has failed
         if not kernel.load():
             with shown.one(kernel.__name__):
-                kernel.compile(_folder(kernel.room))
+                kernel.compile(folder_of(kernel.room))
 
 
 def compile_into(module: str, name: str, folder: str) -> bool:
