@@ -99,6 +99,7 @@ def test_calib_show(folder, scene, raw, capsys, tmp_path):
 
 
 def test_doctor_says_all_is_well(capsys):
+    bdis.StereoMatcher().match(np.zeros((64, 96), np.uint8), np.zeros((64, 96), np.uint8))  # so that a kernel is cached
     assert run(["doctor", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["self_test"]["passed"]
@@ -115,11 +116,11 @@ def test_doctor_fails_when_the_result_is_wrong(capsys, monkeypatch):
 
 
 def test_warmup_leaves_every_kernel_ready(capsys):
-    from bdis.matching import kernels
+    from bdis.vector.cache import kernels_in
 
     assert run(["warmup", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["kernels"] == len(kernels.__all__)
+    assert answer["kernels"] == sum(len(kernels_in(package)) for package in doctor.kernel_packages().values())
     assert answer["files"] >= answer["kernels"]
 
 
@@ -138,18 +139,17 @@ def test_demo_renders_matches_and_compares(tmp_path):
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_waiting_is_shown_and_explained(is_terminal, monkeypatch, capsys):
+def test_waiting_is_shown_and_compiling_only_while_kernels_compile(is_terminal, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    monkeypatch.setattr(terminal, "SLOW_S", 0.1)
-    with terminal.working("matching", if_slow="compiling"):
+    with terminal.working("matching"):
         time.sleep(0.3)
     said = capsys.readouterr().err
     assert "matching" in said
-    assert "compiling" in said
-    with terminal.working("matching", if_slow="compiling"):
-        pass
-    time.sleep(0.2)
-    assert "compiling" not in capsys.readouterr().err
+    assert "compiling" not in said
+    with terminal.working("matching"), terminal.compiling_bar() as report:
+        report(1, 3, "search")
+        time.sleep(0.3)
+    assert "compiling" in capsys.readouterr().err
 
 
 def test_interruption_is_no_traceback(monkeypatch, capsys):

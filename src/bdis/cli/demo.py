@@ -61,7 +61,7 @@ def demo(
         matcher = StereoMatcher(**asdict(settings))
         variance_matcher = StereoMatcher(**asdict(with_uncertainty(settings, [])))
         begin = time.perf_counter()
-        with terminal.working("loading the kernels", if_slow=terminal.COMPILING):
+        with terminal.working("loading the kernels"):
             matcher.match(pair.left, pair.right)
             result = variance_matcher.match(pair.left, pair.right)
         first_s = time.perf_counter() - begin

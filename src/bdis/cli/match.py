@@ -122,7 +122,7 @@ def _timed_match(settings: Settings, left: Array, right: Array, masks: dict[str,
     from ..matching.matcher import StereoMatcher
 
     matcher = StereoMatcher(**asdict(settings))
-    with terminal.working("matching", if_slow=terminal.COMPILING):
+    with terminal.working("matching"):
         matcher.match(left, right, **masks)
     times = []
     with terminal.working("measuring the time of a match"):

@@ -269,7 +269,7 @@ def _warm_up(matcher: StereoMatcher, opened: OpenedSource, start_s: float, warni
         left, right = frame.left, frame.right
         if isinstance(opened.camera, Rectifier):
             left, right = opened.camera(left, right)
-    with terminal.working("loading the kernels", if_slow=terminal.COMPILING):
+    with terminal.working("loading the kernels"):
         result = matcher.match(left, right)
         second = matcher.match(left, right, previous=result)
         matcher.match(left, right, previous=second)  # only the third match uses all kernels of video

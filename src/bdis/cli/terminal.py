@@ -2,7 +2,6 @@
 
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import typer
 
 from ..common.json_text import json_text
+from ..vector.progress import reporting_with
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
 
@@ -34,8 +34,7 @@ class Mode:
 
 
 mode = Mode()
-SLOW_S = 1.5
-COMPILING = "compiling the kernels, once per machine, about 25 s"  # what a slow first match is busy with
+_spinner: Any = None  # the one on the terminal now: a bar takes its place meanwhile, as only one of them can be drawn
 
 
 def say(text: str = "") -> None:
@@ -55,31 +54,66 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
-def working(text: str, if_slow: str | None = None) -> Iterator[None]:
+def working(text: str) -> Iterator[None]:
     """Show what is being done: a spinner on a terminal, a line elsewhere.
+
+    If kernels have to be compiled meanwhile, a bar shows how far that is.
 
     Parameters
     ----------
     text : str
         What is being done.
-    if_slow : str, optional
-        Replaces the text if it takes longer than ``SLOW_S`` seconds.
     """
-    show: Callable[[str], None]
+    global _spinner
     with contextlib.ExitStack() as stack:
+        stack.enter_context(reporting_with(compiling_bar))
         if sys.stderr.isatty():
             from rich.console import Console
 
-            show = stack.enter_context(Console(stderr=True).status(f"{text} ...")).update
+            _spinner = stack.enter_context(Console(stderr=True).status(f"{text} ..."))
         else:
-            show = note
             note(f"{text} ...")
-        if if_slow is not None:
-            timer = threading.Timer(SLOW_S, show, [f"{if_slow} ..."])
-            timer.daemon = True
-            timer.start()
-            stack.callback(timer.cancel)
-        yield
+        try:
+            yield
+        finally:
+            _spinner = None
+
+
+@contextlib.contextmanager
+def compiling_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """Show how many kernels are compiled: a bar on a terminal, one line elsewhere.
+
+    Yields
+    ------
+    callable
+        To be called as ``report(done, total, names)``, see :mod:`bdis.vector.progress`.
+    """
+    if not sys.stderr.isatty():
+        is_said = False
+
+        def line(done: int, total: int, names: str) -> None:
+            nonlocal is_said
+            if not is_said:
+                note(f"compiling {total} kernel{'s' if total > 1 else ''}, once for this machine ...")
+            is_said = True
+
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    spinner = _spinner
+    if spinner is not None:
+        spinner.stop()
+    shown = (TextColumn("compiling kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+             TextColumn("{task.description}"))  # fmt: skip
+    try:
+        with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total, names: bar.update(task, completed=done, total=total, description=names)
+    finally:
+        if spinner is not None and spinner is _spinner:
+            spinner.start()
 
 
 @contextlib.contextmanager

@@ -132,7 +132,7 @@ def show(
         if page.browser and _has_screen():
             webbrowser.open(viewer.url)
         try:
-            with terminal.working("waiting for the first frame", if_slow=terminal.COMPILING):
+            with terminal.working("waiting for the first frame"):
                 viewer.wait_for_frame()
         except KeyboardInterrupt:
             return
