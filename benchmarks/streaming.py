@@ -14,7 +14,7 @@ import numpy as np
 import bdis
 from bdis.evaluation.datasets import open_dataset
 from bdis.evaluation.runner import single_threaded_opencv
-from bdis.video.recording import Plan, Recording
+from bdis.video.recording import Recording, RecordingPlan
 from bdis.video.sources import RenderedSource
 from bdis.video.stream.depth_stream import DepthStream
 
@@ -109,7 +109,7 @@ def _stream(path: Path, preset: str, camera: bdis.Rig | bdis.Rectifier) -> tuple
         assert stream.rig is not None
         for frame in stream:
             stream.rig.depth(frame.result)
-    figures = stream.figures()
+    figures = stream.statistics()
     fps = figures.frames / (time.perf_counter() - begin)
     return fps, figures.latency_ms.p50, figures.latency_ms.p95
 
@@ -120,12 +120,12 @@ def _record(path: Path, rig: bdis.Rig, save: tuple[str, ...]) -> tuple[float, fl
     source = bdis.open_source(path, color="preview" in save)
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
-        recording = Recording(folder, Plan(save, (height, width), rig, source.fps), {})
+        recording = Recording(folder, RecordingPlan(save, (height, width), rig, source.fps), {})
         with DepthStream(source, bdis.StereoMatcher("fast"), rig) as stream:
             for frame in stream:
                 recording.add(frame)
         recording.close("complete")
-        figures = stream.figures()
+        figures = stream.statistics()
         return figures.frames / (time.perf_counter() - begin), figures.latency_ms.p50, figures.latency_ms.p95
 
 

@@ -74,14 +74,15 @@ def test_nothing_grows(kind, tmp_path):
                 open_handles.append(handles())
                 if time.monotonic() - begin > LONGEST_S:
                     break
-    figures = running.figures()
+    statistics = running.statistics()
     quarter = len(delays) // 4
     early, late = (1e3 * np.median(part) for part in (delays[quarter : 2 * quarter], delays[-quarter:]))
     warm = memory[int(WARM_UP * len(memory))]
     print(
-        f"\n{kind}: {figures.frames} frames at {figures.fps:.0f} fps, {figures.dropped} dropped; memory {warm:.1f} MB "
-        f"after warm-up, {memory[-1]:.1f} MB at the end, {max(memory):.1f} MB at most; median latency {early:.2f} ms "
-        f"early, {late:.2f} ms late; p50 {figures.latency_ms.p50:.2f} ms, p99 {figures.latency_ms.p99:.2f} ms; "
+        f"\n{kind}: {statistics.frames} frames at {statistics.fps:.0f} fps, {statistics.dropped} dropped; "
+        f"memory {warm:.1f} MB after warm-up, {memory[-1]:.1f} MB at the end, {max(memory):.1f} MB at most; "
+        f"median latency {early:.2f} ms early, {late:.2f} ms late; "
+        f"p50 {statistics.latency_ms.p50:.2f} ms, p99 {statistics.latency_ms.p99:.2f} ms; "
         f"handles {min(open_handles)} to {max(open_handles)}"
     )
     assert len(delays) == FRAMES or time.monotonic() - begin > LONGEST_S or kind == "live"

@@ -11,18 +11,21 @@ import pytest
 import bdis
 from bdis.files.colors import UNKNOWN_ON_DARK, round_range
 from bdis.video.recording import (
+    OUTPUTS,
     DepthVideo,
     FrameRecord,
-    Plan,
+    FrameWriter,
+    Output,
     PreviewVideo,
     Recording,
+    RecordingPlan,
     read_depth_video,
-    read_journal,
+    read_frame_log,
     read_manifest,
 )
-from bdis.video.recording.journal import Journal
-from bdis.video.recording.picture import SideBySide
-from bdis.video.recording.video_file import whole_frames
+from bdis.video.recording.frame_log import FrameLog
+from bdis.video.recording.preview_picture import PreviewPicture
+from bdis.video.recording.video_file import count_readable_frames
 from bdis.video.sources import open_source
 from bdis.video.stream.depth_stream import DepthStream
 
@@ -115,7 +118,7 @@ def test_other_files_are_no_depth_videos(tmp_path):
     (tmp_path / "text.mkv").write_text("hello")
     with pytest.raises(ValueError, match="cannot be read as a video"):
         list(read_depth_video(tmp_path / "text.mkv"))
-    draw = SideBySide("depth", (HEIGHT, WIDTH), (0, 1))
+    draw = PreviewPicture("depth", (HEIGHT, WIDTH), (0, 1))
     preview = PreviewVideo(tmp_path / "preview.mp4", draw)
     preview.write(np.zeros((HEIGHT, WIDTH), np.uint8), np.zeros((HEIGHT, WIDTH), np.float32), 0)
     preview.close()
@@ -136,7 +139,7 @@ def open_video(folder, name, keep=0):
     if name == "depth.mkv":
         video = DepthVideo(folder / name, (WIDTH, HEIGHT), steps_per_mm=100, keep=keep)
         return video, video.write
-    draw = SideBySide("depth", (HEIGHT, WIDTH), (0, 655))
+    draw = PreviewPicture("depth", (HEIGHT, WIDTH), (0, 655))
     video = PreviewVideo(folder / name, draw, first_s=0.0, keep=keep)
     return video, lambda depth, time_s: video.write(np.full((HEIGHT, WIDTH), 90, np.uint8), depth, time_s)
 
@@ -148,7 +151,7 @@ def test_all_but_the_last_frame_can_be_read_at_any_time(tmp_path, name):
     for count, depth in enumerate(in_steps(8, 100), 1):
         write(depth, count / 25)
         shutil.copy(tmp_path / name, tmp_path / f"killed-{name}")
-        assert whole_frames(tmp_path / f"killed-{name}") == count - 1
+        assert count_readable_frames(tmp_path / f"killed-{name}") == count - 1
         if count > 1:
             assert len(times_of(tmp_path / f"killed-{name}")) == count - 1
     video.close()
@@ -167,7 +170,7 @@ def test_cut_anywhere_the_frames_before_can_be_read(tmp_path, name):
     for end in range(ends[2], len(whole), 997):
         (tmp_path / f"cut-{name}").write_bytes(whole[:end])
         before = sum(place <= end for place in ends[1:])
-        assert before <= whole_frames(tmp_path / f"cut-{name}") <= before + 1
+        assert before <= count_readable_frames(tmp_path / f"cut-{name}") <= before + 1
         if name == "depth.mkv":
             read = [depth for _, _, depth in read_depth_video(tmp_path / f"cut-{name}")]
             assert before <= len(read)
@@ -194,15 +197,15 @@ def test_a_failed_write_leaves_the_frames_before(tmp_path, name, monkeypatch):
     monkeypatch.setattr(video._file._file, "_file", Full())
     with pytest.raises(OSError, match=f"No space left on device.*{name}"):
         write(depths[4], 4 / 25)
-    video.close()  # the error was told; nothing more is written
-    assert whole_frames(tmp_path / name) == 3
+    video.close()  # the error was raised already; nothing more is written
+    assert count_readable_frames(tmp_path / name) == 3
     assert len(times_of(tmp_path / name)) == 3
 
 
 @pytest.mark.parametrize("name", VIDEOS)
 @pytest.mark.parametrize("keep", [1, 3, 5])
 @pytest.mark.parametrize("is_killed", [False, True], ids=["closed", "killed"])
-def test_going_on_gives_one_video(tmp_path, name, keep, is_killed):
+def test_continuing_gives_one_video(tmp_path, name, keep, is_killed):
     depths = in_steps(9, 100)
     video, write = open_video(tmp_path, name)
     for number, depth in enumerate(depths[:6]):
@@ -221,7 +224,7 @@ def test_going_on_gives_one_video(tmp_path, name, keep, is_killed):
         np.testing.assert_array_equal([depth for _, _, depth in read_depth_video(tmp_path / name)], depths)
 
 
-def test_going_on_writes_the_same_file_as_never_stopping(tmp_path):
+def test_continuing_writes_the_same_file_as_never_stopping(tmp_path):
     depths = in_steps(6, 100)
     write_video(tmp_path / "whole.mkv", depths, np.arange(6) / 25)
     write_video(tmp_path / "parts.mkv", depths[:4], np.arange(4) / 25)
@@ -234,18 +237,18 @@ def test_going_on_writes_the_same_file_as_never_stopping(tmp_path):
     assert packets(tmp_path / "whole.mkv") == packets(tmp_path / "parts.mkv")
 
 
-def test_killed_while_frames_are_taken_over(tmp_path):
+def test_killed_while_frames_are_copied(tmp_path):
     """Then the earlier file is beside the new one, and is the one that counts."""
     depths = in_steps(5, 100)
     write_video(tmp_path / "depth.mkv", depths[:1], [0])
     write_video(tmp_path / "depth.earlier.mkv", depths[:4], np.arange(4) / 25)
-    assert whole_frames(tmp_path / "depth.mkv") == 4
+    assert count_readable_frames(tmp_path / "depth.mkv") == 4
     write_video(tmp_path / "depth.mkv", depths[4:], [4 / 25], keep=4)
     np.testing.assert_array_equal([depth for _, _, depth in read_depth_video(tmp_path / "depth.mkv")], depths)
     assert [path.name for path in tmp_path.iterdir()] == ["depth.mkv"]
 
 
-def test_no_room_to_take_frames_over(tmp_path, monkeypatch):
+def test_no_room_to_copy_frames(tmp_path, monkeypatch):
     depths = in_steps(4, 100)
     write_video(tmp_path / "depth.mkv", depths, np.arange(4) / 25)
     before = (tmp_path / "depth.mkv").read_bytes()
@@ -266,14 +269,14 @@ def test_video_without_frames(tmp_path, name):
     video, _ = open_video(tmp_path, name)
     video.close()
     video.close()
-    assert whole_frames(tmp_path / name) == 0
+    assert count_readable_frames(tmp_path / name) == 0
 
 
 # --- Preview ----------------------------------------------------------------------------------------------------------
 
 
 def test_preview_has_the_image_the_colours_and_a_bar():
-    draw = SideBySide("depth", (480, 640), (30, 90))
+    draw = PreviewPicture("depth", (480, 640), (30, 90))
     left = np.full((480, 640, 3), (200, 90, 80), np.uint8)
     depth = np.full((480, 640), 30, np.float32)
     depth[:, 320:], depth[:100] = 90, np.nan
@@ -290,7 +293,7 @@ def test_preview_has_the_image_the_colours_and_a_bar():
 
 
 def test_the_same_depth_has_the_same_colour_in_every_frame():
-    draw = SideBySide("depth", (HEIGHT, WIDTH))
+    draw = PreviewPicture("depth", (HEIGHT, WIDTH))
     left = np.zeros((HEIGHT, WIDTH), np.uint8)
     ramp = np.linspace(40, 80, HEIGHT * WIDTH, dtype=np.float32).reshape(HEIGHT, WIDTH)
     first = draw(left, ramp).copy()
@@ -301,7 +304,7 @@ def test_the_same_depth_has_the_same_colour_in_every_frame():
 
 
 def test_range_comes_from_the_first_frame_that_has_one():
-    draw = SideBySide("disparity", (HEIGHT, WIDTH))
+    draw = PreviewPicture("disparity", (HEIGHT, WIDTH))
     left, nothing = np.zeros((HEIGHT, WIDTH), np.uint8), np.full((HEIGHT, WIDTH), np.nan, np.float32)
     nothing[0, :5] = 1
     draw(left, nothing)
@@ -323,7 +326,7 @@ def test_round_range_holds_the_values(low, high):
 
 @pytest.mark.parametrize("shape", [(64, 96), (63, 97), (1080, 1920), (480, 1), (2000, 500), (20, 3000)])
 def test_preview_of_any_size(shape, tmp_path):
-    draw = SideBySide("depth", shape, (0, 100))
+    draw = PreviewPicture("depth", shape, (0, 100))
     assert all(side % 2 == 0 for side in draw.size)
     assert draw.size[0] <= 2 * 640 + 200
     video = PreviewVideo(tmp_path / "preview.mp4", draw)
@@ -333,46 +336,46 @@ def test_preview_of_any_size(shape, tmp_path):
 
 
 def test_preview_keeps_times_from_zero_on(tmp_path):
-    video = PreviewVideo(tmp_path / "preview.mp4", SideBySide("depth", (HEIGHT, WIDTH), (0, 100)), fps=29.97)
+    video = PreviewVideo(tmp_path / "preview.mp4", PreviewPicture("depth", (HEIGHT, WIDTH), (0, 100)), fps=29.97)
     for time_s in (90.0, 90.04, 90.5):
         video.write(np.zeros((HEIGHT, WIDTH), np.uint8), np.full((HEIGHT, WIDTH), 50, np.float32), time_s)
     video.close()
     np.testing.assert_allclose(times_of(tmp_path / "preview.mp4"), [0, 0.04, 0.5], atol=1e-4)
 
 
-# --- Journal ----------------------------------------------------------------------------------------------------------
+# --- Log of frames ----------------------------------------------------------------------------------------------------
 
 
 def record(index, time_s=0.1):
     return FrameRecord(index, time_s, 1, 2, 3, 4, 5, 0.5)
 
 
-def test_journal_keeps_times_exactly(tmp_path):
-    journal = Journal(tmp_path / "frames.csv")
+def test_frame_log_keeps_times_exactly(tmp_path):
+    log = FrameLog(tmp_path / "frames.csv")
     times = [float(number * Fraction(1001, 30000)) for number in range(5)] + [np.float64(1 / 3)]
     for number, time_s in enumerate(times):
-        journal.add(record(number, time_s))
-    journal.close()
-    assert [line.time_s for line in read_journal(tmp_path / "frames.csv")] == times
+        log.add(record(number, time_s))
+    log.close()
+    assert [line.time_s for line in read_frame_log(tmp_path / "frames.csv")] == times
 
 
-def test_journal_that_was_cut_short(tmp_path):
-    Journal(tmp_path / "frames.csv", [record(0), record(1)]).close()
+def test_frame_log_that_was_cut_short(tmp_path):
+    FrameLog(tmp_path / "frames.csv", [record(0), record(1)]).close()
     text = (tmp_path / "frames.csv").read_text()
     for cut in range(1, 20):
         (tmp_path / "frames.csv").write_text(text[:-cut])
-        assert [line.index for line in read_journal(tmp_path / "frames.csv")] == [0]
+        assert [line.index for line in read_frame_log(tmp_path / "frames.csv")] == [0]
 
 
-def test_other_tables_are_no_journals(tmp_path):
+def test_other_tables_are_no_frame_logs(tmp_path):
     (tmp_path / "frames.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="expected index,time_s"):
-        read_journal(tmp_path / "frames.csv")
+        read_frame_log(tmp_path / "frames.csv")
 
 
 def test_preview_without_an_encoder_of_h264(tmp_path, monkeypatch):
     monkeypatch.setattr(av, "codecs_available", {"mpeg4"})
-    video = PreviewVideo(tmp_path / "preview.mp4", SideBySide("depth", (HEIGHT, WIDTH), (0, 100)), fps=29.97)
+    video = PreviewVideo(tmp_path / "preview.mp4", PreviewPicture("depth", (HEIGHT, WIDTH), (0, 100)), fps=29.97)
     for number in range(5):
         video.write(np.full((HEIGHT, WIDTH, 3), 90, np.uint8), np.full((HEIGHT, WIDTH), 50, np.float32), number / 29.97)
     video.close()
@@ -383,7 +386,7 @@ def test_preview_without_an_encoder_of_h264(tmp_path, monkeypatch):
 
 
 def test_everything_of_every_frame(tmp_path, frames, rig):
-    plan = Plan(EVERYTHING, (HEIGHT, WIDTH), rig, 25.0, steps_per_mm=100)
+    plan = RecordingPlan(EVERYTHING, (HEIGHT, WIDTH), rig, 25.0, steps_per_mm=100)
     recording = Recording(tmp_path / "out", plan, {"source": SOURCE})
     for frame in frames:
         recording.add(frame)
@@ -408,14 +411,14 @@ def test_everything_of_every_frame(tmp_path, frames, rig):
         np.testing.assert_array_equal(cloud.points[:, 2], depth[np.isfinite(depth)])
         assert cloud.sigma_mm is not None
     assert len(times_of(tmp_path / "out" / "preview.mp4")) == 6
-    assert [line.index for line in read_journal(tmp_path / "out" / "frames.csv")] == list(range(6))
+    assert [line.index for line in read_frame_log(tmp_path / "out" / "frames.csv")] == list(range(6))
 
 
 def test_what_is_too_far_is_unknown_everywhere(tmp_path, frames, rig):
     depth = rig.depth(frames[0].result)
     limit = float(np.nanmedian(depth))
     save = ("depth", "sigma", "cloud", "video")
-    recording = Recording(tmp_path, Plan(save, (HEIGHT, WIDTH), rig, max_depth_mm=limit), {})
+    recording = Recording(tmp_path, RecordingPlan(save, (HEIGHT, WIDTH), rig, max_depth_mm=limit), {})
     recording.add(frames[0])
     recording.close("complete")
     near = depth <= limit
@@ -425,23 +428,23 @@ def test_what_is_too_far_is_unknown_everywhere(tmp_path, frames, rig):
     assert len(bdis.read_ply(tmp_path / "cloud" / "000000.ply")) == near.sum()
 
 
-def test_journal_never_knows_more_than_the_videos(tmp_path, frames, rig):
-    recording = Recording(tmp_path / "out", Plan(("depth", "video", "preview"), (HEIGHT, WIDTH), rig), {})
+def test_frame_log_never_has_more_frames_than_the_videos(tmp_path, frames, rig):
+    recording = Recording(tmp_path / "out", RecordingPlan(("depth", "video", "preview"), (HEIGHT, WIDTH), rig), {})
     for frame in frames:
         recording.add(frame)
         killed = tmp_path / "killed"
         shutil.copytree(tmp_path / "out", killed)
-        done = len(read_journal(killed / "frames.csv"))
+        done = len(read_frame_log(killed / "frames.csv"))
         assert done == frame.index
         for name in ("depth.mkv", "preview.mp4"):
-            assert whole_frames(killed / name) == done
+            assert count_readable_frames(killed / name) == done
         shutil.rmtree(killed)
     recording.close("complete")
 
 
-def test_going_on_after_fewer_frames_than_the_journal_says(tmp_path, frames, rig):
-    """A power cut may keep the journal's last lines and lose those of a video."""
-    plan = Plan(("video", "preview"), (HEIGHT, WIDTH), rig)
+def test_continuing_after_fewer_frames_than_the_log_has(tmp_path, frames, rig):
+    """A power cut may keep the last lines of the log and lose the last frames of a video."""
+    plan = RecordingPlan(("video", "preview"), (HEIGHT, WIDTH), rig)
     recording = Recording(tmp_path, plan, {})
     for frame in frames[:4]:
         recording.add(frame)
@@ -454,7 +457,7 @@ def test_going_on_after_fewer_frames_than_the_journal_says(tmp_path, frames, rig
     for frame in frames[2:]:
         recording.add(frame)
     recording.close("complete")
-    assert len(read_journal(tmp_path / "frames.csv")) == 6
+    assert len(read_frame_log(tmp_path / "frames.csv")) == 6
     assert len(list(read_depth_video(tmp_path / "depth.mkv"))) == len(times_of(tmp_path / "preview.mp4")) == 6
     manifest = read_manifest(tmp_path)
     assert [part["after_frames"] for part in manifest["parts"]] == [0, 2]
@@ -462,7 +465,7 @@ def test_going_on_after_fewer_frames_than_the_journal_says(tmp_path, frames, rig
 
 
 def test_frame_of_another_size(tmp_path, frames, rig):
-    recording = Recording(tmp_path, Plan(("video",), (HEIGHT, WIDTH), rig), {})
+    recording = Recording(tmp_path, RecordingPlan(("video",), (HEIGHT, WIDTH), rig), {})
     with pytest.raises(ValueError, match="frame 0 is 48x64; the recording is of 96x64"):
         recording.add(replace(frames[0], left=frames[0].left[:, :48]))
     recording.close("failed", "size")
@@ -471,12 +474,12 @@ def test_frame_of_another_size(tmp_path, frames, rig):
 def test_folder_that_is_not_empty(tmp_path, rig):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="is not empty"):
-        Recording(tmp_path, Plan(("video",), (HEIGHT, WIDTH), rig), {})
+        Recording(tmp_path, RecordingPlan(("video",), (HEIGHT, WIDTH), rig), {})
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_two_cannot_record_into_one_folder(tmp_path, rig):
-    plan = Plan(("video",), (HEIGHT, WIDTH), rig)
+    plan = RecordingPlan(("video",), (HEIGHT, WIDTH), rig)
     recording = Recording(tmp_path, plan, {})
     with pytest.raises(ValueError, match="another process is recording into"):
         Recording(tmp_path, plan, {}, resume=True)
@@ -484,8 +487,8 @@ def test_two_cannot_record_into_one_folder(tmp_path, rig):
     Recording(tmp_path, plan, {}, resume=True).close("interrupted")
 
 
-def test_other_settings_are_not_gone_on_with(tmp_path, frames, rig):
-    plan = Plan(("video",), (HEIGHT, WIDTH), rig)
+def test_a_recording_with_other_settings_is_not_continued(tmp_path, frames, rig):
+    plan = RecordingPlan(("video",), (HEIGHT, WIDTH), rig)
     recording = Recording(tmp_path, plan, {"settings": {"patch_size": 8, "threads": 1}})
     recording.add(frames[0])
     recording.close("interrupted")
@@ -501,14 +504,39 @@ def test_other_settings_are_not_gone_on_with(tmp_path, frames, rig):
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"format": "other"}'])
-def test_nothing_to_go_on_with(tmp_path, rig, content):
+def test_nothing_to_continue(tmp_path, rig, content):
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(ValueError, match="manifest.json"):
-        Recording(tmp_path, Plan(("video",), (HEIGHT, WIDTH), rig), {}, resume=True)
+        Recording(tmp_path, RecordingPlan(("video",), (HEIGHT, WIDTH), rig), {}, resume=True)
 
 
 @pytest.mark.parametrize("name", ["depth", "sigma", "cloud", "video"])
 def test_depth_needs_a_rig(name):
     with pytest.raises(ValueError, match=f"{name} needs a rig"):
-        Plan((name,), (HEIGHT, WIDTH))
+        RecordingPlan((name,), (HEIGHT, WIDTH))
+
+
+def test_a_new_output_is_one_line_in_the_table(tmp_path, frames, rig, monkeypatch):
+    class Coverage(FrameWriter):
+        def __init__(self, path, plan, earlier):
+            self.path, self.values = path, []
+
+        def write(self, frame, depth_mm):
+            self.values.append(frame.result.coverage)
+
+        def close(self):
+            self.path.write_text(str(self.values))
+
+        def manifest_entry(self):
+            return {"frames": len(self.values)}
+
+    monkeypatch.setitem(OUTPUTS, "coverage", Output("coverage.txt", Coverage))
+    recording = Recording(tmp_path, RecordingPlan(("coverage",), (HEIGHT, WIDTH), rig), {})
+    for frame in frames:
+        recording.add(frame)
+    recording.close("complete")
+    assert (tmp_path / "coverage.txt").read_text() == str([frame.result.coverage for frame in frames])
+    manifest = read_manifest(tmp_path)
+    assert manifest["coverage"] == {"frames": 6}
+    assert "coverage.txt" in manifest["outputs"]

@@ -8,29 +8,19 @@ import pytest
 
 from bdis import Rig, StereoCalibration, write_image
 from bdis.evaluation.datasets import write_rendered
+from bdis.video import sources
 from bdis.video.sources import (
     BadFrame,
     CameraSource,
+    NumberedSource,
+    SourceKind,
     SourceLost,
     Track,
     VideoSource,
     open_source,
 )
 from bdis.video.sources.views import Splitter
-from tests.video.videos import HEIGHT, WIDTH, flat_pair, index_of, read_all, write_video
-
-FRAMES = 40
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("videos")
-
-
-@pytest.fixture(scope="module")
-def video(folder):
-    return write_video(folder / "both.mp4", FRAMES)
-
+from tests.video.videos import HEIGHT, WIDTH, flat_pair, index_of, read_all
 
 # ---------------------------------------------------------------- folders
 
@@ -141,7 +131,7 @@ def test_a_folder_without_pairs_says_what_was_looked_for(tmp_path):
 def test_views_whose_names_have_nothing_in_common_are_refused(tmp_path):
     write_pairs(tmp_path, [("left/a.png", "right/b.png")])
     write_image(tmp_path / "left/c.png", flat_pair(1)[0])
-    with pytest.raises(ValueError, match="2 left and 1 right images whose names have nothing in common"):
+    with pytest.raises(ValueError, match="2 left and 1 right images whose names do not correspond"):
         open_source(tmp_path)
 
 
@@ -245,7 +235,7 @@ def test_two_cameras_give_a_view_each(capture, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("{video}", "{folder}"), {}, "not of one kind"),
+        (("{video}", "{folder}"), {}, "must be of the same kind"),
         (("{video}", "{video}"), {"layout": "side-by-side"}, "right view is given too"),
         (("{folder}",), {"deinterlace": True}, "deinterlace is for videos"),
         (("render:colon", "render:colon"), {}, "has both views"),
@@ -257,6 +247,23 @@ def test_two_cameras_give_a_view_each(capture, monkeypatch):
 def test_options_that_do_not_fit_are_refused(video, folder, arguments, options, message):
     with pytest.raises(ValueError, match=message):
         open_source(*(text.format(video=video, folder=folder) for text in arguments), **options)
+
+
+def test_a_new_kind_of_source_is_one_line_in_the_list(monkeypatch):
+    class Flat(NumberedSource):
+        def _load(self, index):
+            return flat_pair(index)
+
+    kind = SourceKind(
+        "a flat video",
+        lambda place: place.startswith("flat:"),
+        lambda places, options: Flat(" and ".join(places), 3, options.image_fps),
+    )
+    monkeypatch.setattr(sources, "KINDS", (kind, *sources.KINDS))
+    frames, _ = read_all(open_source("flat:left", "flat:right", fps=10))
+    assert [frame.time_s for frame in frames] == [0, 0.1, 0.2]
+    with pytest.raises(ValueError, match="deinterlace is for videos, but flat:left is a flat video"):
+        open_source("flat:left", deinterlace=True)
 
 
 def test_nothing_is_opened_before_it_is_needed(video, monkeypatch):

@@ -12,7 +12,7 @@ from bdis import StereoCalibration, StereoMatcher
 from bdis.video.sources import NumberedSource, Source, SourceLost, StereoFrame, open_source
 from bdis.video.stream import reader
 from bdis.video.stream.depth_stream import DepthStream
-from bdis.video.stream.queue import Ended, Lane
+from bdis.video.stream.queue import FrameQueue, QueueClosed
 from bdis.video.stream.statistics import Histogram
 
 HEIGHT, WIDTH = 48, 64
@@ -95,7 +95,7 @@ def test_every_frame_of_a_file_comes_once_in_order_however_slow_the_listener(mat
             time.sleep(0.003)
     assert indices == list(range(20))
     assert source.is_closed
-    assert running.figures().dropped == 0
+    assert running.statistics().dropped == 0
 
 
 def test_a_result_is_that_of_the_matcher(matcher):
@@ -136,7 +136,7 @@ def test_a_damaged_frame_is_reported_skipped_and_counted(matcher):
     running = DepthStream(File(bad=(3, 4, 17)), matcher, report=said.append)
     assert [frame.index for frame in running] == [i for i in range(20) if i not in (3, 4, 17)]
     assert said == [f"a file: frame {i}: torn; skipped" for i in (3, 4, 17)]
-    assert running.figures().damaged == 3
+    assert running.statistics().damaged == 3
 
 
 def test_what_nobody_listens_to_is_logged(matcher, caplog):
@@ -155,7 +155,7 @@ def test_a_frame_of_another_size_is_skipped_but_not_the_first_one(matcher):
     odd.bad = (5,)
     running = DepthStream(odd, matcher, report=lambda _: None)
     assert len(list(running)) == 19
-    assert running.figures().damaged == 1
+    assert running.statistics().damaged == 1
     odd = Odd()
     odd.bad = range(20)
     with pytest.raises(ValueError, match="a rectified pair has one size"):
@@ -185,7 +185,7 @@ def test_frames_are_rectified_on_the_way(matcher):
         assert running.rig == rectifier.rig
     expected = rectifier(*views())
     np.testing.assert_array_equal(frames[2].left, expected[0])
-    assert running.figures().rectify_ms.p50 > 0
+    assert running.statistics().rectify_ms.p50 > 0
 
 
 # ---------------------------------------------------------------- errors and stopping
@@ -258,7 +258,7 @@ def test_a_stream_runs_once(matcher):
 def test_a_source_that_cannot_be_opened_is_an_error(matcher, tmp_path):
     path = tmp_path / "text.mp4"
     path.write_text("not a video")
-    with pytest.raises(ValueError, match="no video"):
+    with pytest.raises(ValueError, match="not a video"):
         list(DepthStream(open_source(path), matcher))
 
 
@@ -272,7 +272,7 @@ def test_live_only_the_newest_frame_counts_and_the_delay_does_not_grow(matcher):
         for frame in itertools.islice(running, 40):
             time.sleep(0.02)  # ten times slower than the camera
             delays.append(camera.count - frame.index)
-    assert running.figures().dropped > 80  # about 300 where sleeping is exact
+    assert running.statistics().dropped > 80  # about 300 where sleeping is exact
     assert np.median(delays[20:]) <= np.median(delays[3:20]) + 5  # frames behind; the same all the time
     assert np.percentile(delays, 80) < 60
 
@@ -284,7 +284,7 @@ def test_a_camera_that_disappears_is_retried_with_back_off(matcher, monkeypatch)
     running = DepthStream(camera, matcher, report=said.append)
     last = [frame.index for frame in running][-1]
     assert last == 29
-    assert running.figures().retries == 4
+    assert running.statistics().retries == 4
     assert [text.rpartition(" in ")[2] for text in said] == ["0.01 s", "0.02 s", "0.04 s", "0.01 s"]
     assert camera.closed == 5  # before each retry, and at the end
 
@@ -298,7 +298,7 @@ def test_stopping_does_not_wait_for_a_retry(matcher, monkeypatch):
     assert time.monotonic() - begin < 2
 
 
-# ---------------------------------------------------------------- steering
+# ---------------------------------------------------------------- control
 
 
 class Listener:
@@ -418,34 +418,34 @@ def test_a_live_source_cannot_seek(matcher):
         running.seek(1.0)
 
 
-# ---------------------------------------------------------------- lanes and figures
+# ---------------------------------------------------------------- queues and statistics
 
 
-def test_a_lane_hands_over_what_waits_before_its_error():
-    lane = Lane(3)
-    lane.put(1)
-    lane.end(OSError("late"))
-    assert lane.get() == 1
+def test_a_queue_hands_over_what_waits_before_its_error():
+    queue = FrameQueue(3)
+    queue.put(1)
+    queue.close(OSError("late"))
+    assert queue.get() == 1
     with pytest.raises(OSError, match="late"):
-        lane.get()
-    assert not lane.put(2)
+        queue.get()
+    assert not queue.put(2)
 
 
-def test_a_full_lane_lets_the_giver_wait_until_it_is_over():
-    lane = Lane(1)
-    lane.put(1)
+def test_putting_into_a_full_queue_blocks_until_there_is_room():
+    queue = FrameQueue(1)
+    queue.put(1)
     answers = []
-    giver = threading.Thread(target=lambda: answers.append(lane.put(2)))
-    giver.start()
+    producer = threading.Thread(target=lambda: answers.append(queue.put(2)))
+    producer.start()
     time.sleep(0.02)
-    assert giver.is_alive()
-    lane.clear()
-    giver.join(5)
+    assert producer.is_alive()
+    queue.clear()
+    producer.join(5)
     assert answers == [True]
-    lane.end()
-    assert lane.get() == 2
-    with pytest.raises(Ended):
-        lane.get()
+    queue.close()
+    assert queue.get() == 2
+    with pytest.raises(QueueClosed):
+        queue.get()
 
 
 def test_percentiles_are_right_to_two_percent():
@@ -453,7 +453,7 @@ def test_percentiles_are_right_to_two_percent():
     times = Histogram()
     for each in seconds:
         times.add(each)
-    spread = times.spread()
+    percentiles = times.percentiles()
     expected = 1e3 * np.percentile(seconds, [50, 95, 99])
-    np.testing.assert_allclose([spread.p50, spread.p95, spread.p99], expected, rtol=0.02)
-    assert np.isnan(Histogram().spread().p50)
+    np.testing.assert_allclose([percentiles.p50, percentiles.p95, percentiles.p99], expected, rtol=0.02)
+    assert np.isnan(Histogram().percentiles().p50)

@@ -19,6 +19,7 @@ from bdis.video.sources import (
 )
 from bdis.video.sources.views import Splitter
 from tests.video.videos import (
+    FRAMES,
     HEIGHT,
     RIGHT_OFFSET,
     WIDTH,
@@ -30,19 +31,6 @@ from tests.video.videos import (
     read_all,
     write_video,
 )
-
-FRAMES = 40
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("videos")
-
-
-@pytest.fixture(scope="module")
-def video(folder):
-    return write_video(folder / "both.mp4", FRAMES)
-
 
 # ---------------------------------------------------------------- videos
 
@@ -206,7 +194,7 @@ def test_a_frame_that_one_video_lacks_is_reported_and_the_rest_stays_in_step(fol
         times=lambda i: Fraction(i + (i >= 9), 20),
     )  # fmt: skip
     frames, complaints = read_all(open_source(left, gap))
-    assert complaints == [f"{gap} lacks a frame at 0.450 s"]
+    assert complaints == [f"{gap} has no frame at 0.450 s"]
     assert [frame.index for frame in frames] == [i for i in range(20) if i != 9]
     assert all(abs(frame.right.mean() - frame.left.mean() - RIGHT_OFFSET) < 2 for frame in frames)
 
@@ -226,7 +214,7 @@ def test_videos_whose_clocks_differ_stay_in_step(folder):
     slow = write_video(folder / "slow.mkv", 298, join="right", times=lambda i: Fraction(i * 4, 119), fps=30)
     frames, complaints = read_all(open_source(left, slow))
     assert 1 <= len(complaints) <= 3
-    assert all("lacks a frame" in text for text in complaints)
+    assert all("has no frame" in text for text in complaints)
     for frame in frames:
         number = index_of(frame.right - float(RIGHT_OFFSET))  # modulo 40
         apart_s = min(abs(frame.time_s - (number + 40 * lap) * 4 / 119) for lap in range(8))
@@ -239,10 +227,10 @@ def test_videos_of_different_lengths_or_rates_are_reported(folder):
     frames, complaints = read_all(open_source(left, short))
     assert len(frames) == 15
     assert len(complaints) == 1
-    assert f"{short} has 15 frames and {left} has 20: the rest is left out" in complaints[0]
+    assert f"{short} has 15 frames and {left} has 20: the rest is skipped" in complaints[0]
     one_less = write_video(folder / "one_less.mp4", 19, join="right")
     _, complaints = read_all(open_source(left, one_less))
-    assert "all after it are of different moments" in complaints[0]
+    assert "the views after them are of different moments" in complaints[0]
     quick = write_video(folder / "quick.mp4", 20, join="right", fps=30)
     with pytest.raises(ValueError, match="20 frames per second but .* has 30"):
         open_source(left, quick).read()
@@ -386,7 +374,7 @@ def test_a_recording_without_its_index_says_so(folder):
 def test_a_file_that_is_no_video_says_so(folder, content):
     path = folder / "text.mp4"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="no video"):
+    with pytest.raises(ValueError, match="not a video"):
         open_source(path).read()
 
 

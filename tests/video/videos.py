@@ -9,6 +9,7 @@ import numpy as np
 from bdis.video.sources import BadFrame, Source
 
 HEIGHT, WIDTH = 48, 64
+FRAMES = 40  # of the common video
 RIGHT_OFFSET = 3  # grey levels between the views of a frame
 
 

@@ -26,8 +26,11 @@ from bdis.video.stream.depth_stream import DepthStream
 from bdis.video.stream.statistics import resident_mb
 from bdis.viewer import Viewer
 from bdis.viewer import viewer as viewer_module
-from bdis.viewer.maps import Maps, colored, map_names
-from bdis.viewer.panels import color_bar
+from bdis.viewer.frame_maps import FrameMaps, colored, map_names
+from bdis.viewer.html_text import color_bar
+from bdis.viewer.page import Panel
+from bdis.viewer.playback_panel import PlaybackPanel
+from bdis.viewer.status_panel import StatusPanel
 
 HEIGHT, WIDTH = 120, 160
 FLAGS = [
@@ -80,6 +83,10 @@ def watching(source, matcher=None, *, paced=True, at_end="loop", **options):
     with Viewer(stream, port=0, preset="fast", **options) as viewer:
         assert viewer.wait_for_frame(90)
         yield viewer
+
+
+def panel(viewer, kind):
+    return next(panel for panel in viewer._panels if isinstance(panel, kind))
 
 
 def wait_until(is_so, seconds=20.0, what="it"):
@@ -149,8 +156,8 @@ def body(page):
     return page.inner_text("body")
 
 
-def figure(page, name):
-    """A number of the live figures."""
+def statistic(page, name):
+    """A number of the live statistics."""
     return float(re.search(rf"{name}\s+([\d.]+)", body(page))[1])
 
 
@@ -194,34 +201,34 @@ def test_pause_step_and_seek(moving, open_page):
         press(page, "Pause")
         wait_until(lambda: viewer.stream.is_paused)
         page.wait_for_timeout(700)
-        held = figure(page, "Frame")
+        held = statistic(page, "Frame")
         page.wait_for_timeout(700)
-        assert figure(page, "Frame") == held
+        assert statistic(page, "Frame") == held
         press(page, "Step")
-        wait_for_page(page, lambda: figure(page, "Frame") == held + 1)
+        wait_for_page(page, lambda: statistic(page, "Frame") == held + 1)
         viewer.stream.seek(2.0)
-        wait_for_page(page, lambda: figure(page, "Frame") == 40)
+        wait_for_page(page, lambda: statistic(page, "Frame") == 40)
         wait_for_page(page, lambda: float(field(page, "Time, s").input_value() or -1) == 2.0)
         enter(page, "Time, s", 3)
-        wait_for_page(page, lambda: figure(page, "Frame") == 60)
+        wait_for_page(page, lambda: statistic(page, "Frame") == 60)
         press(page, "Play")
-        wait_for_page(page, lambda: figure(page, "Frame") > 62)
+        wait_for_page(page, lambda: statistic(page, "Frame") > 62)
 
 
 def test_a_setting_changes_the_result_and_a_wrong_one_says_why(scene, rig, open_page):
     with watching(StillSource(scene, rig), at_end="wait") as viewer:
         page = open_page(viewer)
         page.wait_for_timeout(500)
-        coverage, picture = figure(page, "Coverage"), map_picture(page)
+        coverage, picture = statistic(page, "Coverage"), map_picture(page)
         enter(page, "Min. probability", 0.9)
-        wait_for_page(page, lambda: figure(page, "Coverage") < coverage - 1)
+        wait_for_page(page, lambda: statistic(page, "Coverage") < coverage - 1)
         wait_for_page(page, lambda: map_picture(page) != picture)
         assert viewer.stream.matcher.settings.min_probability == 0.9
 
-        less, picture = figure(page, "Coverage"), map_picture(page)
+        less, picture = statistic(page, "Coverage"), map_picture(page)
         enter(page, "Patch size, px", 7)
         wait_for_page(page, lambda: "patch_size must be an even number from 4 to 16, but it is 7" in body(page))
-        assert (figure(page, "Coverage"), map_picture(page)) == (less, picture)
+        assert (statistic(page, "Coverage"), map_picture(page)) == (less, picture)
         assert viewer.stream.matcher.settings.patch_size == 8
         enter(page, "Patch size, px", 8)
         wait_for_page(page, lambda: "patch_size" not in body(page))
@@ -260,7 +267,7 @@ def test_a_click_reads_depth_and_a_saved_cloud_is_whole(scene, rig, open_page, t
         press(page, "Cloud")
         wait_for_page(page, lambda: "Saved" in body(page))
         cloud = bdis.read_ply(tmp_path / "out" / "cloud-000000.ply")
-        result = viewer._shown.result
+        result = viewer._page.shown.result
         assert len(cloud) == np.isfinite(rig.depth(result)).sum()
         assert str(len(cloud)) in body(page)
         press(page, "Screenshot")
@@ -278,12 +285,12 @@ def test_two_browsers_see_the_same(moving, open_page):
         wait_until(lambda: viewer.stream.is_paused)
         for page in pages:
             page.wait_for_timeout(500)
-        assert figure(pages[0], "Frame") == figure(pages[1], "Frame")
+        assert statistic(pages[0], "Frame") == statistic(pages[1], "Frame")
         pages[0].close()
         wait_until(lambda: len(viewer._server.get_clients()) == 1)
         press(pages[1], "Play")
-        held = figure(pages[1], "Frame")
-        wait_for_page(pages[1], lambda: figure(pages[1], "Frame") > held)
+        held = statistic(pages[1], "Frame")
+        wait_for_page(pages[1], lambda: statistic(pages[1], "Frame") > held)
 
 
 def test_without_a_calibration_there_is_no_depth_and_the_page_says_so(scene, open_page):
@@ -299,14 +306,14 @@ def test_without_a_calibration_there_is_no_depth_and_the_page_says_so(scene, ope
 
 
 def test_memory_handles_and_threads_stay_as_they_are_over_1000_frames(moving, open_page, monkeypatch):
-    monkeypatch.setattr(viewer_module, "PUSHES_PER_S", 100.0)
+    monkeypatch.setattr(viewer_module, "MAX_UPDATES_PER_S", 100.0)
     moving._fps = 60.0
     try:
         with watching(moving) as viewer:
             page = open_page(viewer, 600, 400)
             viewer._server.initial_camera.fov = 0.3  # whatever it draws, less of it: software is slow
             before = None
-            while (frames := viewer.stream.figures().frames) < 1000:
+            while (frames := viewer.stream.statistics().frames) < 1000:
                 page.wait_for_timeout(100)
                 if before is None and frames >= 300:
                     before = state_of_process()
@@ -348,12 +355,12 @@ def connect_and_never_read(viewer):
 
 
 def test_a_browser_that_hangs_costs_neither_speed_nor_memory(moving, monkeypatch):
-    monkeypatch.setattr(viewer_module, "PUSHES_PER_S", 200.0)
+    monkeypatch.setattr(viewer_module, "MAX_UPDATES_PER_S", 200.0)
 
     def frames_per_second(count):
-        begin, first = time.perf_counter(), viewer.stream.figures().frames
-        wait_until(lambda: viewer.stream.figures().frames >= first + count, 60)
-        return (viewer.stream.figures().frames - first) / (time.perf_counter() - begin)
+        begin, first = time.perf_counter(), viewer.stream.statistics().frames
+        wait_until(lambda: viewer.stream.statistics().frames >= first + count, 60)
+        return (viewer.stream.statistics().frames - first) / (time.perf_counter() - begin)
 
     with watching(moving, bdis.StereoMatcher("balanced", variance=True), paced=False) as viewer:
         frames_per_second(300)
@@ -383,7 +390,7 @@ def test_the_page_says_what_the_stream_ended_with():
     with Viewer(DepthStream(Broken("broken", 3)), port=0) as viewer:
         with pytest.raises(ValueError, match="60"):
             viewer.serve()
-        wait_until(lambda: "The stream has ended" in viewer._status.content)
+        wait_until(lambda: "The stream has ended" in panel(viewer, StatusPanel).status.content)
 
 
 def test_an_error_while_showing_ends_the_viewer_with_it(scene):
@@ -402,18 +409,18 @@ def test_the_page_says_what_it_is_waiting_for(scene, rig):
             return super()._load(index)
 
     with Viewer(DepthStream(Slow(scene, rig), bdis.StereoMatcher("fast"), at_end="wait"), port=0) as viewer:
-        wait_until(lambda: "compiles the kernels" in viewer._status.content)
+        wait_until(lambda: "compiles the kernels" in panel(viewer, StatusPanel).status.content)
         Slow.may_go_on.set()
-        wait_until(lambda: viewer._status.content == "")
+        wait_until(lambda: panel(viewer, StatusPanel).status.content == "")
 
 
 def test_play_at_the_end_begins_again():
     source = RenderedSource("plane", frames=4, height=48, width=64)
     with watching(source, paced=False, at_end="wait") as viewer:
         wait_until(lambda: viewer.stream.is_paused)
-        wait_until(lambda: viewer._playback._is_at_end)
-        viewer._playback._press("Play")
-        wait_until(lambda: viewer.stream.figures().frames >= 8)
+        wait_until(lambda: panel(viewer, PlaybackPanel)._is_at_end)
+        panel(viewer, PlaybackPanel)._press("Play")
+        wait_until(lambda: viewer.stream.statistics().frames >= 8)
 
 
 def test_a_port_in_use_is_passed_over_and_a_foreign_address_refused(scene, rig):
@@ -438,7 +445,7 @@ def test_a_port_in_use_is_passed_over_and_a_foreign_address_refused(scene, rig):
     ],
 )
 @pytest.mark.parametrize("is_websocket", [False, True])
-def test_pages_of_elsewhere_are_refused(scene, rig, headers, status, is_websocket):
+def test_requests_of_other_web_pages_are_refused(scene, rig, headers, status, is_websocket):
     with watching(StillSource(scene, rig), at_end="wait") as viewer:
         place = urllib.parse.urlsplit(viewer.url)
         lines = {"Host": place.netloc, **{name: text.format(url=viewer.url) for name, text in headers.items()}}
@@ -458,7 +465,7 @@ def test_pages_of_elsewhere_are_refused(scene, rig, headers, status, is_websocke
 def test_maps_have_units_and_unknown_has_its_own_colour(scene, rig):
     result = bdis.StereoMatcher("fast", variance=True).match(scene.left, scene.right)
     frame = next(iter(DepthStream(StillSource(scene, rig), bdis.StereoMatcher("fast", variance=True))))
-    maps = Maps(frame, rig, max_depth_mm=60.0)
+    maps = FrameMaps(frame, rig, max_depth_mm=60.0)
     assert np.nanmax(maps.depth) <= 60
     for name in map_names(rig, True):
         unknown = np.isnan(maps[name])
@@ -468,6 +475,25 @@ def test_maps_have_units_and_unknown_has_its_own_colour(scene, rig):
         assert len(np.unique(colored(name, maps[name], (low, high))[unknown], axis=0)) == 1
         assert f"{low:g}" in color_bar(name, name, "mm", (low, high)) or low % 1
     np.testing.assert_array_equal(frame.result.disparity, result.disparity)
+
+
+def test_a_new_panel_is_one_line_in_the_list(scene, rig, monkeypatch):
+    class Recorder(Panel):
+        def __init__(self, page):
+            super().__init__(page)
+            self.coverage, self.refreshed = [], threading.Event()
+
+        def show_frame(self, maps):
+            self.coverage.append(maps.coverage)
+
+        def refresh(self):
+            self.refreshed.set()
+
+    monkeypatch.setattr(viewer_module, "PANELS", (*viewer_module.PANELS, Recorder))
+    with watching(StillSource(scene, rig), at_end="wait") as viewer:
+        recorder = panel(viewer, Recorder)
+        wait_until(lambda: recorder.coverage and recorder.refreshed.is_set())
+        assert recorder.coverage[0] > 0.5
 
 
 @pytest.mark.parametrize("every", [1, 3])
@@ -515,10 +541,10 @@ def test_a_pair_of_images_can_be_viewed_and_matched_again(scene, tmp_path, monke
     seen = []
 
     def serve(viewer):
-        seen.append(viewer._newest.result.coverage)
+        seen.append(viewer._receiver.newest.result.coverage)
         wait_until(lambda: viewer.stream.is_paused)
-        viewer._use(bdis.StereoMatcher("fast", min_probability=0.9))
-        wait_until(lambda: viewer._newest.result.coverage < seen[0])
+        viewer._receiver.use(bdis.StereoMatcher("fast", min_probability=0.9))
+        wait_until(lambda: viewer._receiver.newest.result.coverage < seen[0])
 
     monkeypatch.setattr(Viewer, "serve", serve)
     camera = ["--focal", str(scene.focal_px), "--baseline", str(scene.baseline_mm)]

@@ -1,4 +1,4 @@
-"""The ``bdis`` command.  Nothing heavy is imported until a command needs it."""
+"""The ``bdis`` command. NumPy, Numba and other large packages are imported when a command needs them."""
 
 import signal
 import sys
@@ -6,7 +6,7 @@ from types import FrameType
 
 
 def main() -> None:
-    """Run the command line in ``sys.argv`` and exit: 0 done, 1 bad data, 2 bad usage."""
+    """Run the command line in ``sys.argv`` and exit; the exit codes are those of :func:`bdis.cli.app.run`."""
     try:
         from .app import run
     except ImportError as error:
@@ -19,4 +19,5 @@ def main() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
+    """Handle SIGTERM."""
     sys.exit(128 + number)  # an exception, so that unfinished files are removed

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from ..common.assignments import split_assignments
 from ..common.machine import usable_cores
 from . import terminal
+from .options import Debug, Json, Out
 from .terminal import UsageError
 
 NARROW = ("mean mm", "median mm", "valid k-px", "bad 1 %", "1.96 sigma %", "median ms")
@@ -184,3 +187,74 @@ def _as_dict(row: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {name: value for name, value in asdict(row).items() if name not in ("curve", "reliability")}
+
+
+def bench(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DATASET", help="Folder, KIND:FOLDER, or rendered scene such as render:colon,frames=4,smoke=0.3."
+        ),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Methods to compare, separated by commas; --list shows them.  [default: all that can run here]",
+        ),
+    ] = None,
+    out: Out = Path("bdis-bench"),
+    list_: Annotated[bool, typer.Option("--list", help="List the methods and what they need, and exit.")] = False,
+    paper: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Repeat the tables of the BDIS paper on its authors' data set in PATH."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Kind of the data sets, if it is not recognised: authors, serv-ct, scared, hamlyn, middlebury, kitti, "
+            "rendered or folder.",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Option of a data set, such as decoding=published, baseline_mm=5.3 or sets=30+31; can be repeated.",
+        ),
+    ] = None,
+    frames: Annotated[
+        int | None, typer.Option(metavar="N", help="Use at most N frames of each group, evenly spaced.")
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option(metavar="N", help="How often each frame is matched to measure the time; 0 measures none.")
+    ] = 5,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Frames to match at the same time, except while times are measured.  [default: one per processor]",
+        ),
+    ] = None,
+    occluded: Annotated[
+        bool, typer.Option("--occluded", help="Also score pixels that the right camera does not see.")
+    ] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compare methods on data sets: tables and a report.
+
+    \b
+    bdis bench --list
+    bdis bench render:colon render:instruments --methods bdis,sgbm -o colon
+    bdis bench /data/SERV-CT --methods bdis,bdis-paper,elas -o serv-ct
+    bdis bench hamlyn:/data/rectified01 --option baseline_mm=5.3 --frames 50
+    bdis bench --paper /data/bdis-v2 -o paper
+
+    Files written: report.html, summary.csv, frames.csv and results.json. If the same command is given again, an
+    interrupted run continues where it stopped.
+    """
+    if list_:
+        return run_list()
+    run_bench(Request(datasets or [], methods or [], out, kind, option or [], frames, rounds, jobs, occluded, paper))

@@ -1,47 +1,77 @@
-"""``bdis calib show``."""
+"""``bdis calib``: inspect calibration files."""
+
+from __future__ import annotations
 
 import math
-import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import numpy as np
+import typer
 
-from ..cameras.calibration import StereoCalibration
-from ..cameras.formats import Unit, read_calibration
-from ..cameras.rig import Rig
 from . import terminal
-from .terminal import UsageError
+from .options import CalibRight, Debug, Json, Unit, parse_size
+
+if TYPE_CHECKING:
+    from ..cameras.formats import Unit as LengthUnit
+    from ..cameras.rig import Rig
+
+    Rows = list[tuple[object, ...]]
 
 DEPTHS_MM = (50, 100, 200)
 
+calib_app = typer.Typer(rich_markup_mode=None)
 
-def run_calib_show(
-    file: Path, right: Path | None, unit: str | None, baseline_mm: float | None, size_text: str | None
+
+@calib_app.callback()
+def calib() -> None:
+    """Inspect calibration files."""
+
+
+@calib_app.command("show")
+def calib_show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Calibration file; for ROS, that of the left camera.")],
+    calib_right: CalibRight = None,
+    unit: Unit = None,
+    baseline: Annotated[
+        float | None, typer.Option(metavar="MM", help="Distance between the cameras, if the file does not have it.")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="Size of the images, if the file does not have it.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
 ) -> None:
-    """Say what a calibration file is and what depth it can give."""
-    if unit not in (None, "mm", "cm", "m"):
-        raise UsageError(f"--unit is {unit!r}; expected mm, cm or m")
-    found = read_calibration(file, right, unit=cast(Unit | None, unit), baseline_mm=baseline_mm)
-    size = found.size or _parse_size(size_text)
-    rows: list[tuple[object, ...]] = [("file", file), ("format", found.format), ("unit", found.unit)]
-    rows.append(("image size", f"{size[0]}x{size[1]}" if size else "not said; give --size for the field of view"))
-    data: dict[str, Any] = {"file": file, "format": found.format, "unit": found.unit, "size": size}
+    """Show what is in a calibration file.
+
+    \b
+    bdis calib show endoscope_calibration.yaml
+    bdis calib show calib.txt --json
+    bdis calib show intrinsics.txt --baseline 5.4 --size 640x480
+
+    Shown are its format and unit, the cameras, the field of view, and the depth resolution at 50, 100 and 200 mm.
+    """
+    import numpy as np
+
+    from ..cameras.calibration import StereoCalibration
+    from ..cameras.formats import read_calibration
+    from ..cameras.rig import Rig
+
+    given_size = None if size is None else parse_size(size)
+    found = read_calibration(file, calib_right, unit=cast("LengthUnit | None", unit), baseline_mm=baseline)
+    image_size = found.size or given_size
+    rows: Rows = [("file", file), ("format", found.format), ("unit", found.unit)]
+    shown_size = (
+        f"{image_size[0]}x{image_size[1]}" if image_size else "not in the file; for the field of view give --size"
+    )
+    rows.append(("image size", shown_size))
+    data: dict[str, Any] = {"file": file, "format": found.format, "unit": found.unit, "size": image_size}
     if found.raw is not None:
-        raw = found.raw
-        rotation = np.clip((np.trace(raw["rotation"]) - 1) / 2, -1, 1)
-        data["raw"] = {name: np.asarray(value).tolist() for name, value in raw.items()}
-        for side in ("left", "right"):
-            matrix, distortion = raw[f"{side}_matrix"], raw[f"{side}_distortion"]
-            coefficients = " ".join(f"{number:.4g}" for number in distortion)
-            rows.append((f"raw {side} camera", f"focal {matrix[0, 0]:.2f} x {matrix[1, 1]:.2f} px, "
-                         f"centre ({matrix[0, 2]:.2f}, {matrix[1, 2]:.2f}), distortion {coefficients}"))  # fmt: skip
-        shift = ", ".join(f"{number:.4g}" for number in raw["translation_mm"])
-        rows.append(("between them", f"T = ({shift}) mm, turned by {math.degrees(math.acos(rotation)):.3f} degrees"))
-    rig = Rig(**found.rectified, size=size) if found.rectified is not None else None
-    if rig is None and size is not None and found.raw is not None:
-        rig = StereoCalibration(**found.raw, size=size).rectify().rig
+        rows += _raw_rows(found.raw)
+        data["raw"] = {name: np.asarray(value).tolist() for name, value in found.raw.items()}
+    rig = Rig(**found.rectified, size=image_size) if found.rectified is not None else None
+    if rig is None and image_size is not None and found.raw is not None:
+        rig = StereoCalibration(**found.raw, size=image_size).rectify().rig
     if rig is not None:
         rows += _rig_rows(rig)
         data |= {"rig": {**asdict(rig), "doffs": rig.doffs}, "depth_resolution_mm_per_px": _resolution(rig)}
@@ -51,18 +81,27 @@ def run_calib_show(
     terminal.give(data)
 
 
-def _parse_size(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    numbers = re.fullmatch(r"(\d+)x(\d+)", text.strip().lower())
-    if numbers is None:
-        raise UsageError(f"--size is {text!r}; expected WIDTHxHEIGHT such as 640x480")
-    return int(numbers[1]), int(numbers[2])
+def _raw_rows(raw: dict[str, Any]) -> Rows:
+    """The cameras before rectification."""
+    import numpy as np
+
+    rows: Rows = []
+    for side in ("left", "right"):
+        matrix, distortion = raw[f"{side}_matrix"], raw[f"{side}_distortion"]
+        coefficients = " ".join(f"{number:.4g}" for number in distortion)
+        rows.append((f"{side} camera", f"focal length {matrix[0, 0]:.2f} x {matrix[1, 1]:.2f} px, "
+                     f"centre ({matrix[0, 2]:.2f}, {matrix[1, 2]:.2f}), distortion {coefficients}"))  # fmt: skip
+    angle = math.degrees(math.acos(np.clip((np.trace(raw["rotation"]) - 1) / 2, -1, 1)))
+    shift = ", ".join(f"{number:.4g}" for number in raw["translation_mm"])
+    rows.append(("left to right", f"translation ({shift}) mm, rotation {angle:.3f} degrees"))
+    return rows
 
 
-def _rig_rows(rig: Rig) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = [
-        ("rectified", f"focal {rig.focal_px:.2f} px, centre ({rig.cx:.2f}, {rig.cy:.2f}), doffs {rig.doffs:.2f} px"),
+def _rig_rows(rig: Rig) -> Rows:
+    """The rectified cameras."""
+    focal = f"focal length {rig.focal_px:.2f} px"
+    rows: Rows = [
+        ("rectified", f"{focal}, centre ({rig.cx:.2f}, {rig.cy:.2f}), doffs {rig.doffs:.2f} px"),
         ("baseline", f"{rig.baseline_mm:.4g} mm"),
     ]
     if rig.size is not None:
@@ -75,7 +114,7 @@ def _rig_rows(rig: Rig) -> list[tuple[object, ...]]:
 
 
 def _field_of_view(rig: Rig) -> list[float]:
-    """Degrees across and down, of the left camera; pixels reach half a pixel beyond the centres of the outermost."""
+    """Horizontal and vertical angle of the left camera, in degrees, to the outer edges of the outermost pixels."""
     assert rig.size is not None
     angles = []
     for length, centre in zip(rig.size, (rig.cx, rig.cy)):
@@ -85,5 +124,5 @@ def _field_of_view(rig: Rig) -> list[float]:
 
 
 def _resolution(rig: Rig) -> dict[str, float]:
-    """mm of depth per px of disparity: Z^2 / (f b)."""
+    """Change of depth in mm for 1 px of disparity: Z^2 / (f b)."""
     return {str(depth): depth**2 / (rig.focal_px * rig.baseline_mm) for depth in DEPTHS_MM}

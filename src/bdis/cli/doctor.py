@@ -1,4 +1,4 @@
-"""``bdis doctor`` and ``bdis warmup``: is everything in place for a fast first frame?"""
+"""``bdis doctor`` and ``bdis warmup``: examine the installation, and compile all kernels ahead of the first match."""
 
 import importlib.metadata
 import os
@@ -6,11 +6,13 @@ import platform
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import numpy as np
+import typer
 
 from . import terminal
+from .options import Debug, Json
 
 PACKAGES = (
     "numpy",
@@ -26,17 +28,26 @@ PACKAGES = (
 )
 VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "neon", "sve")
 SELF_TEST_S = 1.5
-MAX_ERROR_PX = 0.25  # median, of the self-test's scene; it is about 0.1 when all is well
+MAX_ERROR_PX = 0.25  # median, in the scene of the self-test; about 0.1 in a sound installation
 
 
-def cached_kernels() -> tuple[Path | None, list[Path], int]:
-    """The folder of compiled kernels, its files, and how many kernels there are."""
-    from ..matching import kernels
+def kernel_packages() -> dict[str, ModuleType]:
+    """The packages with compiled code, by what they belong to."""
+    from ..evaluation.baselines.elas import kernels as elas
+    from ..matching import kernels as matcher
+    from ..synthetic import kernels as renderer
+
+    return {"matcher": matcher, "renderer": renderer, "ELAS": elas}
+
+
+def cached_kernels(package: ModuleType) -> tuple[Path | None, list[Path], int]:
+    """Folder and files of a package's compiled kernels, and how many kernels it has."""
     from ..vector import cache
 
-    folder = cache.cache_folder(Path(kernels.__file__).parent)
+    kernels = cache.kernels_in(package)
+    folder = cache.cache_folder(kernels[0].room)
     files = sorted(folder.glob("*.kernel")) if folder is not None else []
-    return folder, files, len(kernels.__all__)
+    return folder, files, len(kernels)
 
 
 def run_doctor() -> bool:
@@ -45,7 +56,7 @@ def run_doctor() -> bool:
     with terminal.working("examining"):
         versions = _versions()
         processor, features = _processor()
-        folder, files, count = cached_kernels()
+        folder, files, count = cached_kernels(kernel_packages()["matcher"])
     rows += [("python", f"{platform.python_version()}, {sys.platform} {platform.machine()}")]
     rows += [("packages", ", ".join(f"{name} {version}" for name, version in versions.items()))]
     rows += [("processor", f"{processor}, {os.cpu_count()} cores; vectors: {' '.join(features) or 'none known'}")]
@@ -53,9 +64,9 @@ def run_doctor() -> bool:
     if folder is None:
         rows += [("compile cache", "NO WRITABLE PLACE: every process compiles anew; set BDIS_CACHE_DIR")]
     else:
-        state = f"{len(files)} kernels, {megabytes:.1f} MB" if files else "empty; bdis warmup fills it"
+        state = f"{len(files)} of {count} kernels, {megabytes:.1f} MB" if files else "empty; bdis warmup fills it"
         rows += [("compile cache", f"{folder}: {state}")]
-    with terminal.working("self-test, two seconds", if_slow=terminal.COMPILING if not files else None):
+    with terminal.working("self-test, two seconds"):
         error_px, coverage, frame_ms = _self_test()
     passed = bool(error_px < MAX_ERROR_PX and coverage > 0.5)
     measured = f"{error_px:.3f} px median error, {coverage:.0%} known, {frame_ms:.2f} ms (320x240)"
@@ -78,28 +89,28 @@ def run_doctor() -> bool:
 
 
 def run_warmup() -> None:
-    """Compile or load every kernel, one after the other."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+    """Compile or load every kernel: the matcher's, the renderer's and those of ELAS."""
     begin = time.perf_counter()
-    with terminal.working("loading the compiler"):
-        from ..matching import kernels
-        from ..vector.cache import Kernel
-    names = [name for name in kernels.__all__ if isinstance(getattr(kernels, name), Kernel)]
-    if not sys.stderr.isatty():
-        terminal.note(f"compiling or loading {len(names)} kernels ...")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("compiling", total=len(names))
-        for name in names:
-            progress.update(task, description=name)
-            getattr(kernels, name).ready()
-            progress.advance(task)
+    with terminal.working("loading the kernels"):
+        from ..vector.cache import kernels_in, prepare
+
+        packages = kernel_packages()
+        kernels = [kernel for package in packages.values() for kernel in kernels_in(package)]
+        compiled = prepare(kernels)
     seconds = time.perf_counter() - begin
-    folder, files, _ = cached_kernels()
-    terminal.say(f"{len(names)} kernels ready in {seconds:.1f} s; kept in {folder or 'no place: set BDIS_CACHE_DIR'}")
-    terminal.give({"kernels": len(names), "seconds": seconds, "cache": folder, "files": len(files)})
+    found = {name: cached_kernels(package) for name, package in packages.items()}
+    folder = found["matcher"][0]
+    place = f"kept in {folder.parent}" if folder is not None else "not kept: no writable place, set BDIS_CACHE_DIR"
+    terminal.say(f"{len(kernels)} kernels ready in {seconds:.1f} s, {compiled} of them compiled; {place}")
+    terminal.give(
+        {
+            "kernels": len(kernels),
+            "compiled": compiled,
+            "seconds": seconds,
+            "cache": folder.parent if folder is not None else None,
+            "files": sum(len(files) for _, files, _ in found.values()),
+        }
+    )
 
 
 def _versions() -> dict[str, str]:
@@ -132,8 +143,10 @@ def _processor() -> tuple[str, list[str]]:
 
 def _self_test() -> tuple[float, float, float]:
     """Median error in px, coverage and ms per frame on a rendered scene."""
+    import numpy as np
+
     from ..matching.matcher import StereoMatcher
-    from ..synthetic.renderer import render
+    from ..synthetic import render
 
     pair = render("tissue", 240, 320, seed=1)
     matcher = StereoMatcher()
@@ -148,3 +161,27 @@ def _self_test() -> tuple[float, float, float]:
     known = np.isfinite(error)
     median = float(np.median(error[known])) if known.any() else float("inf")
     return median, result.coverage, 1e3 * float(np.median(times))
+
+
+def doctor(json: Json = False, debug: Debug = False) -> None:
+    """Show versions, processor and kernel cache, and run a self-test.
+
+    \b
+    bdis doctor
+    bdis doctor --json
+
+    The exit code is 1 if the self-test fails.
+    """
+    if not run_doctor():
+        raise typer.Exit(1)
+
+
+def warmup(json: Json = False, debug: Debug = False) -> None:
+    """Compile all kernels now, which is needed once per machine.
+
+    \b
+    bdis warmup
+
+    Otherwise they are compiled when they are first needed, and the first match takes that much longer.
+    """
+    run_warmup()

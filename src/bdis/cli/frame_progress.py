@@ -1,4 +1,4 @@
-"""How far a video is: a bar with speed and time left on a terminal, a line now and then elsewhere."""
+"""Progress through a video: a bar with speed and time left on a terminal, elsewhere a line every ten seconds."""
 
 import contextlib
 import math
@@ -13,16 +13,24 @@ LINE_EVERY_S, UPDATE_EVERY_S = 10.0, 0.1
 
 @contextlib.contextmanager
 def frame_progress(total: int | None, before: int, fps: Callable[[], float]) -> Iterator[Callable[[int], None]]:
-    """Gives a function to call with the number of frames done.
+    """Show the progress through a video.
 
     Parameters
     ----------
-    total : frames, None if not known
-    before : frames that were done in an earlier run
-    fps : frames per second, now
+    total : int or None
+        Number of frames, None if it is not known.
+    before : int
+        Number of frames done in an earlier run.
+    fps : callable
+        Returns the current speed in frames per second.
+
+    Yields
+    ------
+    callable
+        To be called with the number of frames done.
     """
     if not sys.stderr.isatty():
-        yield _now_and_then(LINE_EVERY_S, total, lambda done: note(_line(done, total, fps())))
+        yield _limited(LINE_EVERY_S, total, lambda done: note(_line(done, total, fps())))
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -34,11 +42,11 @@ def frame_progress(total: int | None, before: int, fps: Callable[[], float]) -> 
         def update(done: int) -> None:
             progress.update(task, completed=done, description=_speed(done, total, fps()))
 
-        yield _now_and_then(UPDATE_EVERY_S, total, update)
+        yield _limited(UPDATE_EVERY_S, total, update)
 
 
-def _now_and_then(every_s: float, total: int | None, show: Callable[[int], None]) -> Callable[[int], None]:
-    """Shows no more often than that, but always the end."""
+def _limited(every_s: float, total: int | None, show: Callable[[int], None]) -> Callable[[int], None]:
+    """Call ``show`` at most once in ``every_s`` seconds, and at the end."""
     due = 0.0
 
     def progress(done: int) -> None:

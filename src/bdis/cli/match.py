@@ -1,103 +1,180 @@
-"""``bdis match``."""
+"""``bdis match``: disparity, depth and a point cloud of one stereo pair."""
+
+from __future__ import annotations
 
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
+import typer
 
-from ..cameras.checks import check_rectification
-from ..common.arrays import Array
 from ..common.atomic import all_or_nothing
-from ..matching.result import StereoResult
-from ..matching.settings import Settings
 from . import terminal
-from .inputs import Camera, Pair, rectified
-from .outputs import describe, parse_formats, percentiles_in_words, write_figures, write_outputs
-from .presets import parse_settings, with_uncertainty
+from .camera_options import CameraOptions
+from .image_pair import ImagePair
+from .options import Debug, Json, MaxDepth, Out, Preset, Set, parse_names
 
-TIMED_FRAMES = 5  # after the first, which loads the kernels
+if TYPE_CHECKING:
+    from ..cameras.rectifier import Rectifier
+    from ..common.arrays import Array
+    from ..matching.result import StereoResult
+    from ..matching.settings import Settings
+
+FORMATS = ("tiff", "pfm", "npy", "npz", "png", "ply", "preview")
+DEFAULT_FORMATS = ["tiff", "ply", "preview"]
+TIMED_FRAMES = 5  # after the first match, which loads the kernels
 
 
-def run_match(
-    pair: Pair,
-    camera: Camera,
-    preset: str,
-    assignments: list[str],
-    formats: list[str] | None,
-    max_depth_mm: float | None,
-    out: Path,
+def match(
+    *,
+    camera: CameraOptions,
+    preset: Preset = "balanced",
+    set_: Set = None,
+    mask: Annotated[
+        Path | None, typer.Option(metavar="IMAGE", help="Image that is 0 at the pixels of the left image to ignore.")
+    ] = None,
+    mask_right: Annotated[Path | None, typer.Option(metavar="IMAGE", help="The same for the right image.")] = None,
+    out: Out = Path("bdis-output"),
+    format_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="NAMES",
+            help=f"Files to write: {', '.join(FORMATS)}; separated by commas.  [default: {','.join(DEFAULT_FORMATS)}]",
+        ),
+    ] = None,
+    max_depth: MaxDepth = None,
+    pair: ImagePair,
+    json: Json = False,
+    debug: Debug = False,
 ) -> None:
-    """Read, rectify if need be, match, check, write, and say what came of it."""
-    settings = with_uncertainty(parse_settings(preset, assignments), assignments)
-    wanted = parse_formats(formats)
+    """Compute disparity, depth and a point cloud of an image pair.
+
+    \b
+    bdis match left.png right.png --calib calibration.yaml
+    bdis match left.png right.png --focal 695.9 --baseline 5.4 --max-depth 200 -o result
+    bdis match frame.png --layout side-by-side --calib endoscope_calibration.yaml
+    bdis match left.png right.png --preset fast --set min_probability=0.2 --format pfm,png
+    bdis match left.png right.png --calib K.txt --json > result.json
+
+    Depth is in mm and needs a calibration; without one, only the disparity is computed. If the calibration describes
+    unrectified cameras, the images are rectified first.
+
+    Exit code: 0 if all went well, 1 if a file cannot be used, 2 if the command line is wrong.
+    """
+    from .presets import parse_settings, with_uncertainty
+    from .result_files import summarise, write_outputs, write_summary
+
+    settings = with_uncertainty(parse_settings(preset, set_ or []), set_ or [])
+    formats = parse_names("--format", format_ or DEFAULT_FORMATS, FORMATS)
     camera.check()
     left, right = pair.read()
-    masks = pair.masks(left.shape)
+    masks = _read_masks(mask, mask_right, left.shape)
     rig, raw_cameras, remarks = camera.load(left.shape)
-    warnings: list[str] = []
     with all_or_nothing(out) as stage:
         if raw_cameras is not None:
-            left, right, rectifier = rectified(raw_cameras, left, right)
+            with terminal.working("rectifying"):
+                rectifier = raw_cameras.rectify()
+                left, right = rectifier(left, right)
+                masks = _rectified_masks(rectifier, masks)
             rig = rectifier.rig
             remarks.append("images rectified with it")
-            masks = _rectified_masks(rectifier, masks)
-        result, milliseconds = timed_match(settings, left, right, masks)
-        with terminal.working("checking that the pair is rectified"):
-            check = check_rectification(left, right, result)
-        warnings += check.warnings
-        if not check.rectified and camera.calib is not None and raw_cameras is None:
-            warnings.append("if these are images of the raw cameras, add --rectify")
-        if result.coverage < 0.1:
-            warnings.append(f"only {result.coverage:.1%} of the pixels are known: is this a rectified stereo pair?")
-        for text in warnings:
-            terminal.warn(text)
-        figures = describe(result, rig, settings, preset, max_depth_mm)
-        figures |= {"ms_per_frame": milliseconds, "calibration": remarks, "warnings": warnings}
-        figures["check"] = {name: value for name, value in asdict(check).items() if name != "warnings"}
+        result, milliseconds = _timed_match(settings, left, right, masks)
+        check, warnings = _check(left, right, result, may_be_raw=camera.calib is not None and raw_cameras is None)
+        summary = summarise(result, rig, settings, preset, max_depth)
+        summary |= {"ms_per_frame": milliseconds, "calibration": remarks, "warnings": warnings, "check": check}
         with terminal.working("writing"):
-            write_outputs(stage, wanted, left, result, rig, max_depth_mm=max_depth_mm)
-            written = write_figures(stage, figures)
-    _report(figures, remarks, out, written, rig is not None)
+            write_outputs(stage, formats, left, result, rig, max_depth_mm=max_depth)
+            written = write_summary(stage, summary)
+    _report(summary, out, written)
 
 
-def timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, Any]) -> tuple[StereoResult, float]:
-    """The result, and the milliseconds of a match once everything is loaded."""
-    from ..matching.matcher import StereoMatcher
+def _read_masks(left: Path | None, right: Path | None, shape: tuple[int, ...]) -> dict[str, Array]:
+    """The masks given, as keywords of ``StereoMatcher.match``."""
+    from ..common.arrays import size_text
+    from ..files.images import read_image
 
-    matcher = StereoMatcher(**asdict(settings))
-    with terminal.working("matching", if_slow=terminal.COMPILING):
-        matcher.match(left, right, **masks)
-    times = []
-    for _ in range(TIMED_FRAMES):
-        begin = time.perf_counter()
-        result = matcher.match(left, right, **masks)
-        times.append(time.perf_counter() - begin)
-    return result, 1e3 * float(np.median(times))
+    masks = {}
+    for name, path in (("left_mask", left), ("right_mask", right)):
+        if path is not None:
+            mask = read_image(path)
+            if mask.shape[:2] != shape[:2]:
+                raise ValueError(f"{path} is {size_text(mask.shape)} but the images are {size_text(shape)}")
+            masks[name] = mask if mask.ndim == 2 else mask.max(2)
+    return masks
 
 
-def _rectified_masks(rectifier: Any, masks: dict[str, Array]) -> dict[str, Array]:
-    """Masks of the raw images, rectified as those are; without one, what the cameras saw."""
+def _rectified_masks(rectifier: Rectifier, masks: dict[str, Array]) -> dict[str, Array]:
+    """The masks after rectification, which also leave out what the cameras did not see."""
+    import numpy as np
+
     whole = np.full(rectifier.left_seen.shape, 255, np.uint8)
     given = [np.where(masks.get(name, whole) > 0, 255, 0).astype(np.uint8) for name in ("left_mask", "right_mask")]
     left, right = rectifier(*given)
     return {"left_mask": left == 255, "right_mask": right == 255}
 
 
-def _report(figures: dict[str, Any], remarks: list[str], out: Path, written: list[str], has_depth: bool) -> None:
-    width, height = figures["size"]
-    rows = [("images", f"{width}x{height}, preset {figures['preset']}")]
-    rows += [("calibration", remark) for remark in remarks]
-    rows.append(("known", f"{figures['coverage']:.1%} of the pixels"))
-    rows.append(("disparity", percentiles_in_words(figures["disparity_px"], "px")))
+def _timed_match(settings: Settings, left: Array, right: Array, masks: dict[str, Any]) -> tuple[StereoResult, float]:
+    """The result, and the median time of a match in ms without the time to load the kernels."""
+    import numpy as np
+
+    from ..matching.matcher import StereoMatcher
+
+    matcher = StereoMatcher(**asdict(settings))
+    with terminal.working("matching"):
+        matcher.match(left, right, **masks)
+    times = []
+    with terminal.working("measuring the time of a match"):
+        for _ in range(TIMED_FRAMES):
+            begin = time.perf_counter()
+            result = matcher.match(left, right, **masks)
+            times.append(time.perf_counter() - begin)
+    return result, 1e3 * float(np.median(times))
+
+
+def _check(left: Array, right: Array, result: StereoResult, *, may_be_raw: bool) -> tuple[dict[str, Any], list[str]]:
+    """Check that the pair is rectified; the measurements, and the warnings, which are printed."""
+    from ..cameras.checks import check_rectification
+
+    with terminal.working("checking that the pair is rectified"):
+        check = check_rectification(left, right, result)
+    warnings = list(check.warnings)
+    if not check.rectified and may_be_raw:
+        warnings.append("if these images are not rectified yet, add --rectify")
+    if result.coverage < 0.1:
+        warnings.append(f"only {result.coverage:.1%} of the pixels are known: is this a rectified stereo pair?")
+    for text in warnings:
+        terminal.warn(text)
+    return {name: value for name, value in asdict(check).items() if name != "warnings"}, warnings
+
+
+def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
+    """Print the outcome."""
+    has_depth = "depth_mm" in summary
+    width, height = summary["size"]
+    rows = [("images", f"{width}x{height}, preset {summary['preset']}")]
+    rows += [("calibration", remark) for remark in summary["calibration"]]
+    rows.append(("known", f"{summary['coverage']:.1%} of the pixels"))
+    rows.append(("disparity", _in_words(summary["disparity_px"], "px")))
     if has_depth:
-        rows.append(("depth", percentiles_in_words(figures["depth_mm"], "mm")))
-    if "sigma_mm" in figures:
-        rows.append(("its sigma", percentiles_in_words(figures["sigma_mm"], "mm")))
-    rows.append(("time", f"{figures['ms_per_frame']:.1f} ms per frame"))
+        rows.append(("depth", _in_words(summary["depth_mm"], "mm")))
+    if "sigma_mm" in summary:
+        rows.append(("depth sigma", _in_words(summary["sigma_mm"], "mm")))
+    rows.append(("time", f"{summary['ms_per_frame']:.1f} ms per frame"))
     rows.append(("written", f"{out}: {', '.join(written)}"))
     terminal.table(rows)
     if not has_depth:
         terminal.say("No depth: give --calib FILE, or --focal PX and --baseline MM.")
-    terminal.give({**figures, "folder": out, "files": written})
+    terminal.give({**summary, "folder": out, "files": written})
+
+
+def _in_words(percentiles: dict[str, float] | None, unit: str) -> str:
+    """
+    >>> _in_words({"5%": 40.0, "50%": 51.234, "95%": 60.0}, "mm")
+    'median 51.2 mm, 90 % between 40 and 60 mm'
+    """
+    if not percentiles:
+        return "nothing known"
+    low, middle, high = (f"{percentiles[name]:.3g}" for name in ("5%", "50%", "95%"))
+    return f"median {middle} {unit}, 90 % between {low} and {high} {unit}"

@@ -1,55 +1,193 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the checks of their values."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from .terminal import UsageError
 
-def presets() -> list[str]:
-    """Names of the presets, for completion."""
+LAYOUTS = ("side-by-side", "top-bottom")
+UNITS = ("mm", "cm", "m")
+
+
+def must_be(expected: str, is_valid: Callable[[Any], bool]) -> Callable[..., Any]:
+    """Callback of an option that refuses values for which ``is_valid`` is false.
+
+    Parameters
+    ----------
+    expected : str
+        What the option accepts, to complete the message "--port is 70000; expected ...".
+    is_valid : callable
+        Takes the value. It is not called for an option without value.
+
+    Returns
+    -------
+    callable
+        For the ``callback`` argument of ``typer.Option``.
+    """
+
+    def check(parameter: typer.CallbackParam, value: Any) -> Any:
+        if value is not None and not is_valid(value):
+            shown = f"{value:g}" if isinstance(value, float) else repr(value)
+            raise UsageError(f"{parameter.opts[0]} is {shown}; expected {expected}")
+        return value
+
+    return check
+
+
+def parse_names(option: str, given: list[str], allowed: tuple[str, ...]) -> list[str]:
+    """Names from an option that may be repeated and takes comma-separated lists.
+
+    Parameters
+    ----------
+    option : str
+        The option, for the message.
+    given : list of str
+        The values of the option.
+    allowed : tuple of str
+        The names that exist.
+
+    Returns
+    -------
+    list of str
+        Each name once, in the order given.
+
+    Raises
+    ------
+    UsageError
+        A name is not among ``allowed``.
+
+    Examples
+    --------
+    >>> parse_names("--format", ["tiff,PLY", "tiff"], ("tiff", "ply"))
+    ['tiff', 'ply']
+    """
+    names = [name.strip().lower() for text in given for name in text.split(",")]
+    for name in names:
+        if name not in allowed:
+            raise UsageError(f"{option} {name!r}: expected one or more of {', '.join(allowed)}")
+    return list(dict.fromkeys(names))
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from a text such as ``640x480``.
+
+    Parameters
+    ----------
+    text : str
+        The value of ``--size``.
+
+    Returns
+    -------
+    width, height : int
+
+    Raises
+    ------
+    UsageError
+        The text has another form.
+
+    Examples
+    --------
+    >>> parse_size("640x480")
+    (640, 480)
+    """
+    width, times, height = text.strip().lower().partition("x")
+    if not (times and width.isdecimal() and height.isdecimal()):
+        raise UsageError(f"--size is {text!r}; expected WIDTHxHEIGHT such as 640x480")
+    return int(width), int(height)
+
+
+def split_assignment(option: str, text: str) -> tuple[str, str]:
+    """Name and value of ``NAME=VALUE``, without surrounding spaces.
+
+    Parameters
+    ----------
+    option : str
+        The option, for the message.
+    text : str
+        The value of the option.
+
+    Returns
+    -------
+    name, value : str
+
+    Raises
+    ------
+    UsageError
+        There is no ``=``.
+
+    Examples
+    --------
+    >>> split_assignment("--set", "smoke = 0.4")
+    ('smoke', '0.4')
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise UsageError(f"{option} {text}: expected NAME=VALUE")
+    return name, value
+
+
+def preset_names() -> list[str]:
+    """Names of the presets, for completion in the shell."""
     from ..matching.settings import PRESETS
 
     return list(PRESETS)
 
 
-Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for machines.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for what is written.")]
-Left = Annotated[Path, typer.Argument(metavar="LEFT", help="Left image, or both in one with --layout.")]
-Right = Annotated[Path | None, typer.Argument(metavar="RIGHT", help="Right image.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the traceback if there is an error.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Output folder.")]
 Layout = Annotated[
     str | None,
     typer.Option(
-        help="Both views are in one picture: side-by-side (left first) or top-bottom (left on top).",
-        autocompletion=lambda: ["side-by-side", "top-bottom"],
+        metavar="NAME",
+        help="How one image holds both views: side-by-side (left view first) or top-bottom (left view on top).",
+        autocompletion=lambda: list(LAYOUTS),
+        callback=must_be(" or ".join(LAYOUTS), lambda layout: layout in LAYOUTS),
     ),
 ]
 CalibRight = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Right camera's file of a ROS pair, if not named like the left's.")
-]
-UnitOption = Annotated[
-    str | None, typer.Option("--unit", metavar="mm|cm|m", help="Unit of the calibration file, if not its usual one.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Calibration file of the right camera, for ROS files, if it is not found by the name of the left one.",
+    ),
 ]
 CalibScale = Annotated[
-    float, typer.Option(metavar="FACTOR", help="The images were resized by this since they were calibrated.")
+    float,
+    typer.Option(
+        metavar="FACTOR",
+        help="Size of the images relative to those of the calibration, if they were resized since.",
+        callback=must_be("a factor above 0", lambda scale: scale > 0),
+    ),
 ]
-Calib = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Calibration: OpenCV, ROS, Kalibr, Middlebury, K.txt, bdis.")
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="|".join(UNITS),
+        help="Unit of lengths in the calibration file, if not the usual one of its format.",
+        callback=must_be("mm, cm or m", lambda unit: unit in UNITS),
+    ),
 ]
-Focal = Annotated[float | None, typer.Option(metavar="PX", help="Focal length, instead of --calib.")]
-Baseline = Annotated[float | None, typer.Option(metavar="MM", help="Distance between the cameras.")]
-Cx = Annotated[float | None, typer.Option(metavar="PX", help="Principal point; default: the centre.")]
-Cy = Annotated[float | None, typer.Option(metavar="PX")]
-Preset = Annotated[str, typer.Option(help="See: bdis presets", autocompletion=presets)]
+Preset = Annotated[
+    str, typer.Option(metavar="NAME", help="Preset of settings; bdis presets lists them.", autocompletion=preset_names)
+]
 Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Change a setting of the preset; can be repeated (see bdis presets NAME)."
+    ),
 ]
-Rectify = Annotated[
-    bool | None,
-    typer.Option("--rectify/--no-rectify", help="Rectify first; default: if the calibration is of raw cameras."),
+MaxDepth = Annotated[
+    float | None,
+    typer.Option(
+        metavar="MM",
+        help="Depths beyond this are marked unknown.",
+        callback=must_be("a number of mm above 0", lambda depth: depth > 0),
+    ),
 ]
-MaxDepth = Annotated[float | None, typer.Option(metavar="MM", help="What is further counts as unknown.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines look as well.")]
-Port = Annotated[int, typer.Option(help="The next free one is taken if it is in use.")]
-Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")]
+Start = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Where to start: a frame number, or a time such as 90s or 1:30.")
+]

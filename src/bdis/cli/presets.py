@@ -1,14 +1,21 @@
 """``bdis presets``, and settings given as ``NAME=VALUE``."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ..common.assignments import read_values, split_assignments
-from ..common.declared import declarations, groups
-from ..matching.settings import PRESET_SUMMARIES, PRESETS, Settings, settings_for
 from . import terminal
+from .options import Debug, Json, preset_names
 from .terminal import UsageError
 
-_NAME, _VALUE = max(map(len, declarations(Settings))), 21  # characters of a column, the same in all groups
+if TYPE_CHECKING:
+    from ..matching.settings import Settings
+
+_VALUE_WIDTH = 21  # characters of the column of values, the same in all groups
 
 
 def parse_settings(preset: str, assignments: list[str]) -> Settings:
@@ -30,6 +37,8 @@ def parse_settings(preset: str, assignments: list[str]) -> Settings:
     UsageError
         Unknown preset or setting, or a value that it cannot have.
     """
+    from ..matching.settings import Settings, settings_for
+
     try:
         return settings_for(preset, read_values(split_assignments(assignments, "--set"), Settings))
     except (ValueError, TypeError) as error:
@@ -43,15 +52,9 @@ def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
     return replace(settings, variance=True)
 
 
-def run_presets(name: str | None) -> None:
-    """Print all presets, or the settings of one."""
-    if name is None:
-        _print_overview()
-    else:
-        _print_preset(name)
-
-
 def _print_overview() -> None:
+    from ..matching.settings import PRESET_SUMMARIES, PRESETS, Settings
+
     default = Settings()
     rows = [
         (preset, PRESET_SUMMARIES[preset], ", ".join(_differences(settings, default)))
@@ -63,7 +66,11 @@ def _print_overview() -> None:
 
 
 def _print_preset(name: str) -> None:
+    from ..common.declared import declarations, groups
+    from ..matching.settings import Settings
+
     settings = parse_settings(name, [])
+    name_width = max(map(len, declarations(Settings)))
     for group, members in groups(Settings).items():
         terminal.say(f"\n{group}")
         rows = []
@@ -71,7 +78,8 @@ def _print_preset(name: str) -> None:
             value = getattr(settings, each.name)
             default = "" if value == each.default else f" (default {each.default})"
             choices = f" One of {', '.join(map(repr, each.choices))}." if each.choices else ""
-            rows.append((each.name.ljust(_NAME), f"{value}{default}".ljust(_VALUE), each.description() + choices))
+            shown = f"{value}{default}".ljust(_VALUE_WIDTH)
+            rows.append((each.name.ljust(name_width), shown, each.description() + choices))
         terminal.table(rows)
     terminal.give(asdict(settings))
 
@@ -79,3 +87,23 @@ def _print_preset(name: str) -> None:
 def _differences(settings: Settings, default: Settings) -> list[str]:
     values, defaults = asdict(settings), asdict(default)
     return [f"{name}={value}" for name, value in values.items() if value != defaults[name]]
+
+
+def presets(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Show all settings of this preset.", autocompletion=preset_names),
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show the presets and their settings.
+
+    \b
+    bdis presets
+    bdis presets paper
+    """
+    if name is None:
+        _print_overview()
+    else:
+        _print_preset(name)

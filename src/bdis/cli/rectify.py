@@ -1,41 +1,82 @@
-"""``bdis rectify``."""
+"""``bdis rectify``: rectify a stereo pair."""
+
+from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
-from ..cameras.checks import check_rectification
+import typer
+
 from ..common.atomic import all_or_nothing
-from ..files.images import write_image
 from . import terminal
-from .inputs import Camera, Pair
-from .terminal import UsageError
+from .camera_options import CameraOptions
+from .image_pair import ImagePair
+from .options import CalibRight, CalibScale, Debug, Json, Out, Unit, must_be
+
+FILES = ["left.png", "right.png", "rig.toml"]
 
 
-def run_rectify(pair: Pair, camera: Camera, alpha: float | None, out: Path) -> None:
-    """Read, rectify, check, and write the images with their rig."""
-    if alpha is not None and not 0 <= alpha <= 1:
-        raise UsageError(f"--alpha is {alpha:g}; expected 0 to 1")
+def rectify(
+    *,
+    calib: Annotated[Path, typer.Option(metavar="FILE", help="Calibration file of the cameras.")],
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0..1",
+            help="Zoom: 0 crops until every pixel was seen by the camera, 1 keeps everything it saw.",
+            callback=must_be("0 to 1", lambda alpha: 0 <= alpha <= 1),
+        ),
+    ] = None,
+    out: Out = Path("bdis-rectified"),
+    pair: ImagePair,
+    calib_right: CalibRight = None,
+    calib_scale: CalibScale = 1.0,
+    unit: Unit = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Rectify a stereo pair, so that rows correspond.
+
+    \b
+    bdis rectify Left_Image.png Right_Image.png --calib endoscope_calibration.yaml -o rectified
+    bdis match rectified/left.png rectified/right.png --calib rectified/rig.toml
+
+    Files written: left.png, right.png and their calibration rig.toml.
+    """
+    camera = CameraOptions(calib, calib_right=calib_right, calib_scale=calib_scale, unit=unit, rectify=True)
     camera.check()
-    left, right = pair.read()
-    _, cameras, remarks = camera.load(left.shape)
-    assert cameras is not None  # rectify was asked for
-    with all_or_nothing(out) as stage:
-        rectifier = cameras.rectify(alpha=alpha)
-        left, right = rectifier(left, right)
-        check = check_rectification(left, right)
-        for text in check.warnings:
-            terminal.warn(text)
-        write_image(stage / "left.png", left)
-        write_image(stage / "right.png", right)
-        rectifier.rig.save(stage / "rig.toml")
+    with terminal.working("rectifying"):
+        from ..cameras.checks import check_rectification
+        from ..files.images import write_image
+
+        left, right = pair.read()
+        loaded = camera.load(left.shape)
+        assert loaded.raw is not None  # because rectify=True
+        with all_or_nothing(out) as stage:
+            rectifier = loaded.raw.rectify(alpha=alpha)
+            left, right = rectifier(left, right)
+            check = check_rectification(left, right)
+            write_image(stage / "left.png", left)
+            write_image(stage / "right.png", right)
+            rectifier.rig.save(stage / "rig.toml")
+    for text in check.warnings:
+        terminal.warn(text)
     rig = rectifier.rig
     terminal.table(
         [
-            *(("calibration", remark) for remark in remarks),
-            ("rig", f"focal {rig.focal_px:.2f} px, baseline {rig.baseline_mm:.4g} mm"),
-            ("rows differ by", f"{check.vertical_px:.2f} px on median, over {check.features} features"),
-            ("written", f"{out}: left.png, right.png, rig.toml"),
+            *(("calibration", remark) for remark in loaded.remarks),
+            ("rig", f"focal length {rig.focal_px:.2f} px, baseline {rig.baseline_mm:.4g} mm"),
+            ("rows differ by", f"{check.vertical_px:.2f} px (median of {check.features} features)"),
+            ("written", f"{out}: {', '.join(FILES)}"),
         ]
     )
-    figures = {"rig": asdict(rig), "calibration": remarks, "check": asdict(check), "folder": out}
-    terminal.give({**figures, "files": ["left.png", "right.png", "rig.toml"]})
+    terminal.give(
+        {
+            "rig": asdict(rig),
+            "calibration": loaded.remarks,
+            "check": asdict(check),
+            "folder": out,
+            "files": FILES,
+        }
+    )

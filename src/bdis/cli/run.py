@@ -1,4 +1,6 @@
-"""``bdis run``: a whole video, unattended."""
+"""``bdis run``: depth of a whole video, unattended."""
+
+from __future__ import annotations
 
 import contextlib
 import hashlib
@@ -6,144 +8,188 @@ import math
 import re
 import signal
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from .. import __version__
-from ..cameras.checks import check_rectification
-from ..cameras.rectifier import Rectifier
-from ..cameras.rig import Rig
-from ..matching.matcher import StereoMatcher
-from ..matching.settings import Settings
-from ..video.recording import (
-    MOST_STEPS,
-    NEED_DEPTH,
-    OUTPUTS,
-    Plan,
-    Recording,
-    check_new,
-    is_complete,
-    read_manifest,
-)
-from ..video.sources import Source, StereoFrame
-from ..video.stream.depth_stream import DepthFrame, DepthStream
 from . import terminal
+from .camera_options import CameraOptions
 from .frame_progress import frame_progress
-from .inputs import Camera
-from .live import Reports, SourceOptions, frame_at, open_with_camera, parse_time
-from .presets import parse_settings, with_uncertainty
-from .stopping import GentleStop
+from .options import Debug, Json, MaxDepth, Out, Preset, Set, Start, must_be, parse_names
+from .signals import StopOnSignal
 from .terminal import UsageError
+from .video_source import FrameWarnings, OpenedSource, SourceOptions, frame_at, open_with_camera, parse_time
+
+if TYPE_CHECKING:
+    from ..cameras.rig import Rig
+    from ..matching.matcher import StereoMatcher
+    from ..matching.settings import Settings
+    from ..video.recording import Recording
+    from ..video.sources import Source
+    from ..video.stream.depth_stream import DepthFrame, DepthStream
 
 DEFAULT_SAVE, DEFAULT_WITHOUT_RIG = ("video", "preview"), ("disparity", "preview")
-A_HAIR_S = 1e-6  # times that were written and read may differ by less
+TIME_TOLERANCE_S = 1e-6  # a time may differ by less than this after it was written and read
 
 
-@dataclass(frozen=True)
-class Request:
-    """What the user asks for, as it was typed."""
+def run(
+    *,
+    camera_options: CameraOptions,
+    out: Out = Path("bdis-run"),
+    save: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="What to write, separated by commas. One file per frame: depth, disparity, probability, sigma (the "
+            "standard deviation of the depth), cloud. One file in all: video (the depth, lossless FFV1), preview (an "
+            f"MP4 to look at).  [default: {','.join(DEFAULT_SAVE)}]",
+        ),
+    ] = None,
+    every: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Process only every Nth frame.",
+            callback=must_be("1 or more", lambda every: every >= 1),
+        ),
+    ] = 1,
+    start: Start = None,
+    stop: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Where to stop; this frame is not processed.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same folder.")] = False,
+    preset: Preset = "balanced",
+    set_: Set = None,
+    max_depth: MaxDepth = None,
+    depth_range: Annotated[
+        str | None,
+        typer.Option(
+            "--range",
+            metavar="NEAR,FAR",
+            help="Range of the preview's colours: depth in mm, or disparity in px without calibration.  [default: "
+            "chosen from the first frames]",
+        ),
+    ] = None,
+    steps_per_mm: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Resolution of the depth video, whose values are the depth in mm times N: 1 stores whole mm, as most "
+            "tools expect, 100 stores hundredths of a mm, up to 655 mm.",
+        ),
+    ] = 1,
+    source_options: SourceOptions,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compute the depth of every frame of a video.
 
-    source: SourceOptions
-    camera: Camera
-    out: Path
-    save: list[str] | None
-    every: int
-    start: str | None
-    stop: str | None
-    resume: bool
-    preset: str
-    assignments: list[str]
-    max_depth_mm: float | None
-    near_far: str | None
-    steps_per_mm: int
+    \b
+    bdis run surgery.mp4 --calib endoscope.yaml -o result
+    bdis run left.mp4 right.mp4 --calib endoscope.yaml --start 1:30 --stop 2:00 --save video,cloud --every 5
+    bdis run surgery.mp4 --calib endoscope.yaml -o result --resume
+    bdis run render:colon --preset fast --save depth
 
+    Besides what --save names, frames.csv is written with the time of every frame, manifest.json with all settings, and
+    rig.toml with the rectified cameras.
 
-def run_run(request: Request) -> None:
-    """Open, match, write, and say what came of it."""
-    wanted = _parse_save(request.save)
-    settings = _settings(request, wanted or DEFAULT_SAVE)
-    near_far = _parse_range(request.near_far)
-    _check_numbers(request)
-    earlier = read_manifest(request.out) if request.resume else None
+    After Ctrl-C, a full disk or a killed process, everything written so far is complete and readable, and --resume
+    continues.
+    """
+    from ..matching.matcher import StereoMatcher
+    from ..video.recording import OUTPUTS, Recording, RecordingPlan, check_new, is_complete, read_manifest
+    from ..video.stream.depth_stream import DepthStream
+
+    wanted = None if save is None else tuple(parse_names("--save", save, tuple(OUTPUTS)))
+    settings = _settings(preset, set_ or [], wanted or DEFAULT_SAVE)
+    near_far = _parse_range(depth_range)
+    _check_steps(steps_per_mm)
+    earlier = read_manifest(out) if resume else None
     if earlier is None:
-        check_new(request.out)
-    color = bool({"cloud", "preview"} & set(wanted or DEFAULT_SAVE))
-    source, camera, first, remarks = open_with_camera(request.source, request.camera, color=color)
+        check_new(out)
+    color = any(OUTPUTS[name].uses_color for name in wanted or DEFAULT_SAVE)
+    with terminal.working("opening the source"):
+        opened = open_with_camera(source_options, camera_options, color=color)
+    source, warnings = opened.source, FrameWarnings()
     try:
-        rig = camera.rig if isinstance(camera, Rectifier) else camera
-        shape = camera.left_seen.shape if isinstance(camera, Rectifier) else first.left.shape[:2]
-        fps = None if source.fps is None else source.fps / request.every
-        plan = Plan(
-            _save(wanted, rig), shape, rig, fps, request.max_depth_mm, request.steps_per_mm, near_far
-        )  # fmt: skip
-        start_s, stop_s = _span(request, source)
-        about = _about(request, settings, source, start_s, stop_s)
-        if earlier is not None and is_complete(request.out, plan, about):
+        fps = None if source.fps is None else source.fps / every
+        outputs = _outputs(wanted, opened.rig)
+        plan = RecordingPlan(outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far)
+        start_s, stop_s = _span(source, start, stop, resume)
+        calib = camera_options.calib
+        about = {
+            "bdis": __version__,
+            "source": _about_source(source_options, source),
+            "calib_sha256": None if calib is None else hashlib.sha256(calib.read_bytes()).hexdigest(),
+            "preset": preset,
+            "settings": asdict(settings),
+            "every": every,
+            "start_s": start_s,
+            "stop_s": stop_s,
+        }  # everything that decides the result: a run can only be continued with the same
+        if earlier is not None and is_complete(out, plan, about):
             source.close()
-            terminal.say(f"{request.out} is complete: {earlier['frames']} frames, nothing to do")
-            terminal.give({"folder": request.out, **earlier})
+            terminal.say(f"{out} is complete: {earlier['frames']} frames, nothing to do")
+            terminal.give({"folder": out, **earlier})
             return
         matcher = StereoMatcher(**asdict(settings))
-        reports = Reports()
-        _warm_up(matcher, camera, frame_at(source, start_s, first), reports)
-        recording = Recording(request.out, plan, about, resume=request.resume)
+        _warm_up(matcher, opened, start_s, warnings)
+        recording = Recording(out, plan, about, resume=resume)
     except BaseException:
         source.close()
         raise
     resumed_after, last = recording.frames, recording.last
     stream = DepthStream(
-        source, matcher, camera,
-        # The last frame that is done is matched once more, so that the next one has one to start from, as in video.
-        start_s=start_s if last is None else max(0.0, last.time_s - A_HAIR_S),
+        source, matcher, opened.camera,
+        # The last finished frame is matched once more, because the next one builds on its result, as in any video.
+        start_s=start_s if last is None else max(0.0, last.time_s - TIME_TOLERANCE_S),
         start_index=None if last is None else last.index,
-        stop_s=stop_s, every=request.every, report=reports,
+        stop_s=stop_s, every=every, report=warnings,
     )  # fmt: skip
-    total = _total(source, start_s, stop_s, request.every)
-    coverage = _record(recording, stream, total, None if last is None else last.index, reports)
-    _report(request, recording, stream, source, remarks, reports, resumed_after, coverage)
+    total = _total(source, start_s, stop_s, every)
+    coverage = _record(recording, stream, total, None if last is None else last.index, warnings)
+    _report(opened, recording, stream, warnings, preset, resumed_after, coverage)
 
 
 # --- What the options mean --------------------------------------------------------------------------------------------
 
 
-def _parse_save(given: list[str] | None) -> tuple[str, ...] | None:
-    if given is None:
-        return None
-    names = [name.strip().lower() for text in given for name in text.split(",")]
-    for name in names:
-        if name not in OUTPUTS:
-            raise UsageError(f"--save {name!r}: expected of {', '.join(OUTPUTS)}")
-    return tuple(name for name in OUTPUTS if name in names)
+def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]:
+    """What to save; without calibration there is disparity and no depth."""
+    from ..video.recording import OUTPUTS
 
-
-def _save(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]:
-    """What can be saved; without calibration there is disparity and no depth."""
     if wanted is None:
         if rig is not None:
             return DEFAULT_SAVE
         terminal.warn("no depth without --calib FILE, or --focal PX and --baseline MM: disparity is saved instead")
         return DEFAULT_WITHOUT_RIG
-    impossible = [name for name in wanted if rig is None and name in NEED_DEPTH]
+    impossible = [name for name in OUTPUTS if rig is None and name in wanted and OUTPUTS[name].needs_rig]
     if impossible:
         raise UsageError(
             f"--save {','.join(impossible)} needs --calib FILE, or --focal PX and --baseline MM; "
             "without them there are disparity, probability and preview"
         )
-    return wanted
+    return tuple(name for name in OUTPUTS if name in wanted)
 
 
-def _settings(request: Request, save: tuple[str, ...]) -> Settings:
-    """With a variance only if something is saved of it: it takes time."""
-    settings = parse_settings(request.preset, request.assignments)
-    if {"sigma", "cloud"} & set(save):
-        settings = with_uncertainty(settings, request.assignments)
+def _settings(preset: str, assignments: list[str], save: tuple[str, ...]) -> Settings:
+    """Settings of the matcher; with a variance only if it is saved, because it takes time."""
+    from ..video.recording import OUTPUTS
+    from .presets import parse_settings, with_uncertainty
+
+    settings = parse_settings(preset, assignments)
+    if any(OUTPUTS[name].uses_variance for name in save):
+        settings = with_uncertainty(settings, assignments)
     if "sigma" in save and settings.variance is False:
-        raise UsageError("--save sigma needs the variance that --set variance=false turns off")
+        raise UsageError("--save sigma needs the variance, which --set variance=false turns off")
     return settings
 
 
 def _parse_range(text: str | None) -> tuple[float, float] | None:
+    """The two numbers of ``--range``."""
     if text is None:
         return None
     try:
@@ -151,70 +197,58 @@ def _parse_range(text: str | None) -> tuple[float, float] | None:
     except ValueError:
         near = far = math.nan
     if not (near < far and math.isfinite(far - near)):
-        raise UsageError(f"--range {text}: expected NEAR,FAR such as 30,120, the smaller one first")
+        raise UsageError(f"--range {text}: expected NEAR,FAR such as 30,120, the smaller number first")
     return near, far
 
 
-def _check_numbers(request: Request) -> None:
-    if request.every < 1:
-        raise UsageError(f"--every is {request.every}; expected 1 or more")
-    if not 1 <= request.steps_per_mm <= MOST_STEPS:
-        raise UsageError(f"--steps-per-mm is {request.steps_per_mm}; expected 1 to {MOST_STEPS}")
-    if request.max_depth_mm is not None and not request.max_depth_mm > 0:
-        raise UsageError(f"--max-depth is {request.max_depth_mm:g}; expected mm above 0")
+def _check_steps(steps_per_mm: int) -> None:
+    """Raise UsageError if the depth video cannot have such a resolution."""
+    from ..video.recording import MOST_STEPS
+
+    if not 1 <= steps_per_mm <= MOST_STEPS:
+        raise UsageError(f"--steps-per-mm is {steps_per_mm}; expected 1 to {MOST_STEPS}")
 
 
-def _span(request: Request, source: Source) -> tuple[float, float | None]:
-    """First moment and the one after the last, s."""
-    if source.is_live and (request.start is not None or request.resume):
-        option = "--resume" if request.resume else "--start"
-        raise UsageError(f"{option}: {source.name} is live, there is nothing to go back to")
-    start_s = parse_time(request.start, source, "--start") or 0.0
-    stop_s = parse_time(request.stop, source, "--stop")
+def _span(source: Source, start: str | None, stop: str | None, resume: bool) -> tuple[float, float | None]:
+    """Time of the first frame, and the time before which the last one is, in s."""
+    if source.is_live and (start is not None or resume):
+        option = "--resume" if resume else "--start"
+        raise UsageError(f"{option} cannot be used with {source.name}: a live source has no earlier frames")
+    start_s = parse_time(start, source, "--start") or 0.0
+    stop_s = parse_time(stop, source, "--stop")
     if start_s < 0 or (stop_s is not None and not stop_s > start_s):
-        raise UsageError(f"--start {request.start or 0} to --stop {request.stop or 'the end'} holds no frames")
+        raise UsageError(f"there are no frames from --start {start or 0} to --stop {stop or 'the end'}")
     return start_s, stop_s
 
 
 def _total(source: Source, start_s: float, stop_s: float | None, every: int) -> int | None:
-    """How many frames there will be, as far as the source knows."""
+    """Number of frames to process; None if the source does not know it."""
     if source.fps is None or (source.length is None and stop_s is None):
         return None
-    ends = [source.length, None if stop_s is None else math.ceil(stop_s * source.fps - A_HAIR_S)]
-    frames = min(end for end in ends if end is not None) - math.ceil(start_s * source.fps - A_HAIR_S)
+    ends = [source.length, None if stop_s is None else math.ceil(stop_s * source.fps - TIME_TOLERANCE_S)]
+    frames = min(end for end in ends if end is not None) - math.ceil(start_s * source.fps - TIME_TOLERANCE_S)
     return max(0, -(-frames // every))
 
 
-def _about(
-    request: Request, settings: Settings, source: Source, start_s: float, stop_s: float | None
-) -> dict[str, Any]:
-    """All that decides the frames, for the manifest; files by name and content, as disks get other places."""
-    files = [Path(name) for name in (request.source.left, request.source.right) if name is not None]
-    calib = request.camera.calib
+def _about_source(options: SourceOptions, source: Source) -> dict[str, Any]:
+    """The source, for the manifest; files by name and size, because folders may be moved."""
+    places = [place for place in (options.source, options.right) if place is not None]
     return {
-        "bdis": __version__,
-        "source": {
-            **asdict(request.source),
-            "layout": source.layout,
-            "left": _public(request.source.left),
-            "right": None if request.source.right is None else _public(request.source.right),
-            "bytes": [file.stat().st_size for file in files if file.is_file()],
-            "frames": source.length,
-            "fps": source.fps,
-        },
-        "calib_sha256": None if calib is None else hashlib.sha256(calib.read_bytes()).hexdigest(),
-        "preset": request.preset,
-        "settings": asdict(settings),
-        "every": request.every,
-        "start_s": start_s,
-        "stop_s": stop_s,
+        "left": _without_secrets(options.source),
+        "right": None if options.right is None else _without_secrets(options.right),
+        "layout": source.layout,
+        "squeezed": options.squeezed,
+        "deinterlace": options.deinterlace,
+        "fps": source.fps,
+        "bytes": [Path(place).stat().st_size for place in places if Path(place).is_file()],
+        "frames": source.length,
     }
 
 
-def _public(place: str) -> str:
-    """A source as others may read of it: a file without its folders, a URL without its password.
+def _without_secrets(place: str) -> str:
+    """A file without its folders, a URL without user name and password.
 
-    >>> _public("rtsp://me:secret@10.0.0.7/left")
+    >>> _without_secrets("rtsp://me:secret@10.0.0.7/left")
     'rtsp://10.0.0.7/left'
     """
     if Path(place).exists():
@@ -225,31 +259,36 @@ def _public(place: str) -> str:
 # --- The work ---------------------------------------------------------------------------------------------------------
 
 
-def _warm_up(matcher: StereoMatcher, camera: Rectifier | Rig | None, frame: StereoFrame, reports: Reports) -> None:
-    """Compile and load everything before the clock runs, and see whether this is a rectified pair."""
-    left, right = frame.left, frame.right
-    if isinstance(camera, Rectifier):
-        left, right = camera(left, right)
-    with terminal.working("getting ready", if_slow=terminal.COMPILING):
+def _warm_up(matcher: StereoMatcher, opened: OpenedSource, start_s: float, warnings: FrameWarnings) -> None:
+    """Load or compile all kernels before times are measured, and check that the frames are rectified."""
+    from ..cameras.checks import check_rectification
+    from ..cameras.rectifier import Rectifier
+
+    with terminal.working("reading the first frame"):
+        frame = frame_at(opened.source, start_s, opened.first)
+        left, right = frame.left, frame.right
+        if isinstance(opened.camera, Rectifier):
+            left, right = opened.camera(left, right)
+    with terminal.working("loading the kernels"):
         result = matcher.match(left, right)
         second = matcher.match(left, right, previous=result)
-        matcher.match(left, right, previous=second)  # only now all of video mode has run
+        matcher.match(left, right, previous=second)  # only the third match uses all kernels of video
         check = check_rectification(left, right, result)
     for text in check.warnings:
-        reports.warn(text)
+        warnings.warn(text)
 
 
 def _record(
-    recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, reports: Reports
+    recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, warnings: FrameWarnings
 ) -> float:
-    """Run the stream into the recording; the mean coverage.  However it ends, the recording is closed and says how."""
-    recording.figures = stream.figures
+    """Record the stream; the mean coverage is returned. However it ends, the recording is closed and says why."""
+    recording.statistics = stream.statistics
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:
         before = recording.frames
-        speed = frame_progress(total, before, lambda: stream.figures().recent_fps)
-        with GentleStop(stream.close) as stop, speed as progress:
+        speed = frame_progress(total, before, lambda: stream.statistics().recent_fps)
+        with StopOnSignal(stream.close) as stop, speed as progress:
             for frame in stream:
                 if done_until is not None and frame.index <= done_until:
                     continue
@@ -257,75 +296,83 @@ def _record(
                 frames, summed = frames + 1, summed + recording.coverage
                 progress(before + frames)
                 if frames == 1:
-                    _check_fits(frame, recording, reports)
+                    _check_fits(frame, recording, warnings)
             if stop.signal is None:
                 recording.close("complete")
                 return summed / frames if frames else math.nan
     except BaseException as error:
         stream.close()
-        with contextlib.suppress(OSError):  # the first error is the one to tell
+        with contextlib.suppress(OSError):  # the first error is the one to report
             recording.close("failed", str(error) or type(error).__name__)
-        terminal.note(f"what was written until then is complete and readable; {_go_on(recording, stream.source)}")
+        terminal.note(f"everything written before is complete and readable; {_how_to_resume(recording, stream.source)}")
         raise
     recording.close("interrupted", signal.Signals(stop.signal).name)
-    terminal.mode.interrupted = f"interrupted; {_go_on(recording, stream.source)}"
+    terminal.mode.interrupted = f"interrupted; {_how_to_resume(recording, stream.source)}"
     if stop.signal == signal.SIGINT:
         raise KeyboardInterrupt
     terminal.note(terminal.mode.interrupted)
     sys.exit(128 + stop.signal)
 
 
-def _go_on(recording: Recording, source: Source) -> str:
+def _how_to_resume(recording: Recording, source: Source) -> str:
     there = f"{recording.frames} frames are in {recording.folder}"
-    return there if source.is_live else f"{there}, the same command with --resume goes on from there"
+    return there if source.is_live else f"{there}; the same command with --resume continues from there"
 
 
-def _check_fits(frame: DepthFrame, recording: Recording, reports: Reports) -> None:
-    """Does the depth fit the video?  Said at once, not after hours."""
+def _check_fits(frame: DepthFrame, recording: Recording, warnings: FrameWarnings) -> None:
+    """Warn at the first frame, and not after hours, if the depth video cannot hold the depth."""
     if recording.too_far > 0.01 * frame.left.shape[0] * frame.left.shape[1]:
-        reports.warn(
-            f"{recording.too_far} pixels are further than {recording.most_depth_mm:g} mm, which the depth video keeps "
-            "as unknown; a smaller --steps-per-mm has room for them"
+        warnings.warn(
+            f"{recording.too_far} pixels of the first frame are beyond {recording.most_depth_mm:g} mm, the largest "
+            "depth that the depth video can store, and become unknown in it; use a smaller --steps-per-mm"
         )
 
 
 def _report(
-    request: Request,
+    opened: OpenedSource,
     recording: Recording,
     stream: DepthStream,
-    source: Source,
-    remarks: list[str],
-    reports: Reports,
+    warnings: FrameWarnings,
+    preset: str,
     resumed_after: int,
     coverage: float,
 ) -> None:
-    figures = stream.figures()
+    """Print the outcome."""
+    if coverage < 0.1:
+        warnings.warn(f"only {coverage:.1%} of the pixels are known: is this a rectified stereo video?")
+    statistics = stream.statistics()
     height, width = recording.plan.shape
     files = recording.outputs()
-    if coverage < 0.1:
-        reports.warn(f"only {coverage:.1%} of the pixels are known: is this a rectified stereo video?")
-    latency, match = figures.latency_ms, figures.match_ms
-    views = "" if source.layout is None else f", {source.layout}"
-    rows: list[tuple[str, str]] = [("source", f"{source.name}{views}, {width}x{height}, preset {request.preset}")]
-    rows += [("calibration", remark) for remark in remarks]
+    source, layout = opened.source.name, opened.source.layout
+    views = "" if layout is None else f", {layout}"
+    rows: list[tuple[str, str]] = [("source", f"{source}{views}, {width}x{height}, preset {preset}")]
+    rows += [("calibration", remark) for remark in opened.remarks]
     rows.append(("frames", f"{recording.frames}" + (f", {resumed_after} of them before" if resumed_after else "")))
-    if figures.frames > 1:
-        rows.append(("speed", f"{figures.fps:.1f} frames/s, {match.p50:.1f} ms to match one"))
-        rows.append(("latency", f"{latency.p50:.0f} ms, 95 % below {latency.p95:.0f}, 99 % below {latency.p99:.0f}"))
+    if statistics.frames > 1:
+        rows += _speed_rows(statistics)
         rows.append(("known", f"{coverage:.1%} of the pixels"))
-    if figures.damaged or figures.dropped:
-        rows.append(("lost", f"{figures.damaged} damaged or missing, {figures.dropped} dropped"))
-    if figures.suspect:
-        rows.append(("suspect", f"{figures.suspect} frames build on damaged ones; frames.csv tells which"))
+    if statistics.damaged or statistics.dropped:
+        rows.append(("lost", f"{statistics.damaged} frames damaged or missing, {statistics.dropped} dropped"))
+    if statistics.suspect:
+        rows.append(("suspect", f"{statistics.suspect} frames depend on damaged ones; frames.csv marks them"))
     if "video" in recording.plan.save:
-        finer = "whole mm; --steps-per-mm 100 keeps hundredths"
-        rows.append(("depth video", f"mm x {request.steps_per_mm}" if request.steps_per_mm > 1 else finer))
-    rows.append(("written", f"{request.out}: {', '.join(files)}"))
+        steps = recording.plan.steps_per_mm
+        rows.append(("depth video", f"mm x {steps}" if steps > 1 else "whole mm; --steps-per-mm 100 keeps hundredths"))
+    rows.append(("written", f"{recording.folder}: {', '.join(files)}"))
     terminal.table(rows)
     terminal.give(
         {
-            "folder": request.out, "state": "complete", "frames": recording.frames, "resumed_after": resumed_after,
-            "size": [width, height], "preset": request.preset, "calibration": remarks, "coverage": coverage,
-            "figures": asdict(figures), "warnings": reports.warnings, "files": files,
+            "folder": recording.folder, "state": "complete", "frames": recording.frames,
+            "resumed_after": resumed_after, "size": [width, height], "preset": preset, "calibration": opened.remarks,
+            "coverage": coverage, "figures": asdict(statistics), "warnings": warnings.warnings, "files": files,
         }
     )  # fmt: skip
+
+
+def _speed_rows(statistics: Any) -> list[tuple[str, str]]:
+    """Speed and latency of a stream."""
+    latency = statistics.latency_ms
+    return [
+        ("speed", f"{statistics.fps:.1f} frames/s, {statistics.match_ms.p50:.1f} ms to match one"),
+        ("latency", f"median {latency.p50:.0f} ms, 95 % below {latency.p95:.0f} ms, 99 % below {latency.p99:.0f} ms"),
+    ]

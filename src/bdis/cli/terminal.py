@@ -1,8 +1,7 @@
-"""What the commands say: to people, or as JSON to machines; results on stdout, all else on stderr."""
+"""Everything the commands print: results on stdout, as text or JSON; progress, warnings and errors on stderr."""
 
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,70 +9,129 @@ from typing import Any
 import typer
 
 from ..common.json_text import json_text
+from ..vector.progress import reporting_with
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
 
 
 @dataclass
 class Mode:
-    """How to speak; set from the options of a command."""
+    """How the current command prints.
+
+    Attributes
+    ----------
+    json : bool
+        Print the result as JSON and no text.
+    debug : bool
+        Print the traceback of an error.
+    interrupted : str
+        The message after Ctrl-C.
+    """
 
     json: bool = False
     debug: bool = False
-    interrupted: str = "interrupted; nothing was written"  # what to say then
+    interrupted: str = "interrupted; nothing was written"
 
 
 mode = Mode()
-SLOW_S = 1.5
-COMPILING = "compiling the kernels, once per machine, about 25 s"  # what a slow first match is busy with
+_spinner: Any = None  # the one on the terminal now: a bar takes its place meanwhile, as only one of them can be drawn
 
 
 def say(text: str = "") -> None:
-    """A line for people."""
+    """Print a line of the result, unless it is printed as JSON."""
     if not mode.json:
         print(text, flush=True)
 
 
 def warn(text: str) -> None:
-    """A line for people about something they should look at."""
+    """Print a warning."""
     print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:
-    """A line for people about what is going on."""
+    """Print a line about what is going on."""
     print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
-def working(text: str, if_slow: str | None = None) -> Iterator[None]:
-    """Show that something takes a while: a spinner on a terminal, a line elsewhere; ``if_slow`` replaces the text."""
-    show: Callable[[str], None]
+def working(text: str) -> Iterator[None]:
+    """Show what is being done: a spinner on a terminal, a line elsewhere.
+
+    If kernels have to be compiled meanwhile, a bar shows how far that is.
+
+    Parameters
+    ----------
+    text : str
+        What is being done.
+    """
+    global _spinner
     with contextlib.ExitStack() as stack:
+        stack.enter_context(reporting_with(compiling_bar))
         if sys.stderr.isatty():
             from rich.console import Console
 
-            show = stack.enter_context(Console(stderr=True).status(f"{text} ...")).update
+            _spinner = stack.enter_context(Console(stderr=True).status(f"{text} ..."))
         else:
-            show = note
             note(f"{text} ...")
-        if if_slow is not None:
-            timer = threading.Timer(SLOW_S, show, [f"{if_slow} ..."])
-            timer.daemon = True
-            timer.start()
-            stack.callback(timer.cancel)
-        yield
+        try:
+            yield
+        finally:
+            _spinner = None
+
+
+@contextlib.contextmanager
+def compiling_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """Show how many kernels are compiled: a bar on a terminal, one line elsewhere.
+
+    Yields
+    ------
+    callable
+        To be called as ``report(done, total, names)``, see :mod:`bdis.vector.progress`.
+    """
+    if not sys.stderr.isatty():
+        is_said = False
+
+        def line(done: int, total: int, names: str) -> None:
+            nonlocal is_said
+            if not is_said:
+                note(f"compiling {total} kernel{'s' if total > 1 else ''}, once for this machine ...")
+            is_said = True
+
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    spinner = _spinner
+    if spinner is not None:
+        spinner.stop()
+    shown = (TextColumn("compiling kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+             TextColumn("{task.description}"))  # fmt: skip
+    try:
+        with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total, names: bar.update(task, completed=done, total=total, description=names)
+    finally:
+        if spinner is not None and spinner is _spinner:
+            spinner.start()
 
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal; elsewhere a line at every tenth."""
+    """Show how much is done: bars on a terminal, elsewhere a line after every tenth.
+
+    Yields
+    ------
+    callable
+        To be called with what is being done, how much of it is done, and how much there is; each text gets its own bar.
+    """
     if not sys.stderr.isatty():
-        said: set[tuple[str, int]] = set()
+        printed: set[tuple[str, int]] = set()
 
         def line(what: str, done: int, of: int) -> None:
             tenth = 10 * done // max(of, 1)
-            if (what, tenth) not in said:
-                said.add((what, tenth))
+            if (what, tenth) not in printed:
+                printed.add((what, tenth))
                 note(f"{what}: {done} of {of}")
 
         yield line
@@ -94,7 +152,15 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = None) -> None:
-    """Rows for people, in columns."""
+    """Print rows in columns, unless the result is printed as JSON.
+
+    Parameters
+    ----------
+    rows : iterable of tuple
+        The cells.
+    header : tuple of str, optional
+        Titles of the columns.
+    """
     if mode.json:
         return
     from rich.console import Console
@@ -108,11 +174,11 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
         shown.add_column(Text(header[column]) if header else "", overflow="fold", style="cyan" if column == 0 else "")
     for line in lines:
         shown.add_row(*line)
-    # A pipe or a file has no width to break lines at.
+    # A pipe or a file has no width at which lines must be broken.
     Console(width=None if sys.stdout.isatty() else 200).print(shown)
 
 
 def give(data: dict[str, Any]) -> None:
-    """The whole answer, for machines."""
+    """Print the result as JSON, if that was asked for."""
     if mode.json:
         print(json_text(data), flush=True)

@@ -1,101 +1,148 @@
-"""``bdis view``."""
+"""``bdis view``: depth in the browser, live."""
+
+from __future__ import annotations
 
 import os
 import sys
 import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from ..cameras.rectifier import Rectifier
-from ..cameras.rig import Rig
-from ..matching.settings import Settings
-from ..video.sources import Source
-from ..viewer import Viewer
+import typer
+
 from . import terminal
-from .inputs import Camera
-from .live import Reports, SourceOptions, frame_at, open_with_camera, parse_time
-from .presets import parse_settings, with_uncertainty
-from .terminal import UsageError
+from .camera_options import CameraOptions
+from .options import Debug, MaxDepth, Preset, Set, Start, must_be
+from .video_source import FrameWarnings, SourceOptions, frame_at, open_with_camera, parse_time
+
+if TYPE_CHECKING:
+    from ..cameras.rectifier import Rectifier
+    from ..cameras.rig import Rig
+    from ..matching.settings import Settings
+    from ..video.sources import Source
 
 
 @dataclass(frozen=True)
-class Page:
-    """Where the page is and what it begins with."""
+class PageOptions:
+    """The options that say where the page is."""
 
-    host: str = "127.0.0.1"
-    port: int = 8080
-    browser: bool = True
-    out: Path = Path("bdis-view")
-    preset: str = "balanced"
-    max_depth_mm: float | None = None
-
-    def check(self) -> None:
-        """Refuse what makes no sense before anything is opened."""
-        if not 0 <= self.port < 65536:
-            raise UsageError(f"--port is {self.port}; expected 0 to 65535")
-        if self.max_depth_mm is not None and not self.max_depth_mm > 0:
-            raise UsageError(f"--max-depth is {self.max_depth_mm:g}; expected a number of mm above 0")
-
-
-@dataclass(frozen=True)
-class Request:
-    """The options of the command."""
-
-    source: SourceOptions
-    camera: Camera
-    assignments: list[str]
-    start: str | None
-    page: Page
+    host: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 makes the page visible to other machines."),
+    ] = "127.0.0.1"
+    port: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Port to listen on; if it is in use, the next free one is taken.",
+            callback=must_be("0 to 65535", lambda port: 0 <= port < 65536),
+        ),
+    ] = 8080
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True
 
 
-def run_view(request: Request) -> None:
-    """Open the source, show it until Ctrl-C."""
-    page = request.page
-    page.check()
-    settings = with_uncertainty(parse_settings(page.preset, request.assignments), request.assignments)
-    with terminal.working(f"opening {request.source.left}"):
-        source, camera, first, remarks = open_with_camera(request.source, request.camera, color=True)
-        start_s = parse_time(request.start, source, "--start") or 0.0
-        frame_at(source, start_s, first)
-    if source.layout is not None:
-        terminal.say(f"views: {source.layout}")
-    if remarks:
-        terminal.say(f"calibration: {', '.join(remarks)}")
-    show(source, camera, settings, page, start_s)
+def view(
+    *,
+    camera: CameraOptions,
+    preset: Preset = "balanced",
+    set_: Set = None,
+    start: Start = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for screenshots and clouds saved on the page.")
+    ] = Path("bdis-view"),
+    max_depth: MaxDepth = None,
+    page: PageOptions,
+    source: SourceOptions,
+    debug: Debug = False,
+) -> None:
+    """Show image, depth, uncertainty and cloud in the browser, live.
+
+    \b
+    bdis view surgery.mp4 --calib endoscope.yaml
+    bdis view left.png right.png --calib endoscope.yaml
+    bdis view 0 --layout side-by-side --calib endoscope.yaml
+    bdis view render:colon
+
+    The settings can be changed on the page. Ctrl-C ends.
+    """
+    from .presets import parse_settings, with_uncertainty
+
+    settings = with_uncertainty(parse_settings(preset, set_ or []), set_ or [])
+    with terminal.working("opening the source"):
+        opened = open_with_camera(source, camera, color=True)
+        start_s = parse_time(start, opened.source, "--start") or 0.0
+        frame_at(opened.source, start_s, opened.first)
+    if opened.source.layout is not None:
+        terminal.say(f"layout: {opened.source.layout}")
+    if opened.remarks:
+        terminal.say(f"calibration: {', '.join(opened.remarks)}")
+    show(opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth, start_s=start_s)
 
 
-def show(source: Source, camera: Rectifier | Rig | None, settings: Settings, page: Page, start_s: float = 0.0) -> None:
-    """A source in the browser, until Ctrl-C."""
+def show(
+    source: Source,
+    camera: Rectifier | Rig | None,
+    settings: Settings,
+    page: PageOptions,
+    *,
+    preset: str,
+    out: Path,
+    max_depth_mm: float | None = None,
+    start_s: float = 0.0,
+) -> None:
+    """Show a source in the browser until Ctrl-C.
+
+    Parameters
+    ----------
+    source : Source
+        Where the frames come from.
+    camera : Rectifier, Rig or None
+        What rectifies the frames, or their cameras.
+    settings : Settings
+        Settings of the matcher.
+    page : PageOptions
+        Where the page is.
+    preset : str
+        The preset that the page shows as chosen.
+    out : Path
+        Folder for screenshots and clouds.
+    max_depth_mm : float, optional
+        Depths beyond this are not shown.
+    start_s : float, default 0
+        Where the source starts, in s.
+    """
     from ..matching.matcher import StereoMatcher
     from ..video.stream.depth_stream import DepthStream
+    from ..viewer import Viewer
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,
-        start_s=start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=Reports(),
+        start_s=start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=FrameWarnings(),
     )  # fmt: skip
     viewer = Viewer(
-        stream, host=page.host, port=page.port, out=page.out, preset=page.preset, max_depth_mm=page.max_depth_mm,
+        stream, host=page.host, port=page.port, out=out, preset=preset, max_depth_mm=max_depth_mm,
         is_turning=True, title=f"bdis · {_short(source.name)}",
     )  # fmt: skip
     with viewer:
-        others = ", and from other machines under the address of this one" if page.host in ("0.0.0.0", "::") else ""
+        others = ", and from other machines at the address of this one" if page.host in ("0.0.0.0", "::") else ""
         terminal.say(f"{source.name} is at {viewer.url}{others}  (Ctrl-C ends)")
         if stream.rig is None:
             terminal.warn("no calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM")
         if page.browser and _has_screen():
             webbrowser.open(viewer.url)
         try:
-            with terminal.working("waiting for the first frame", if_slow=terminal.COMPILING):
+            with terminal.working("waiting for the first frame"):
                 viewer.wait_for_frame()
         except KeyboardInterrupt:
             return
         if source.length == 1:
-            stream.use(stream.matcher)  # once more: the first match has loaded the kernels, which takes far longer
+            stream.use(stream.matcher)  # match again: the time of the first match includes loading the kernels
         viewer.serve()
 
 
 def _short(name: str) -> str:
-    """The name of a source without its folders.
+    """The name of a source without folders.
 
     >>> _short("/data/left.mp4 and /data/right.mp4")
     'left.mp4 and right.mp4'
@@ -104,7 +151,7 @@ def _short(name: str) -> str:
 
 
 def _has_screen() -> bool:
-    """False where a browser would be one of text, in this terminal."""
+    """False if the browser would be a text browser in this terminal."""
     is_unix_desktop = sys.platform not in ("win32", "darwin")
     wanted = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return not is_unix_desktop or any(os.environ.get(name) for name in wanted)

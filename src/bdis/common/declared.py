@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 _KEY = "setting"  # in the metadata of a field
 _KINDS: dict[type, tuple[type, str]] = {
     int: (numbers.Integral, "a whole number"),
@@ -168,7 +166,7 @@ class Setting:
             return None
         allowed, words = _KINDS[self.kind]
         words += " or None" if self.is_optional else ""
-        if isinstance(value, np.bool_):
+        if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
             value = bool(value)
         if not isinstance(value, allowed) or (isinstance(value, bool) and self.kind is not bool):
             raise TypeError(f"{self.name} must be {words}, but it is {value!r}")

@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from .cache import inner
-from .simd import _address
+from .memory import element_pointer
 
 ARRIVED, ROUND, ABANDONED, FLAG = (uint64(k) for k in range(4))
 _PATIENCE = 2000  # looks at the counter before another thread is given the core
@@ -21,7 +21,7 @@ _INT64 = ir.IntType(64)
 
 
 def _place(context, builder, sig, args):
-    return _address(context, builder, sig.args[0], args[0], args[1], ir.Constant(_INT64, 0), _INT64)
+    return element_pointer(context, builder, sig.args[0], args[0], args[1], ir.Constant(_INT64, 0), _INT64)
 
 
 @intrinsic

@@ -1,171 +1,110 @@
-"""Compile a kernel once per machine.
+"""Compile a kernel once per machine, and keep its machine code between processes.
 
-Numba's own cache does not notice an edit in another file, trips over a truncated file and needs a writable
-place; this one keys the folder on the source of all kernels, the versions and the processor, checks what it reads
-and goes on without a cache when there is no place to write.  ``BDIS_CACHE_DIR`` moves it.
+Numba's own cache does not notice an edit in another file, fails on a truncated file and needs a writable folder.
+This one keys its folder on all sources a kernel is made of, on the versions and on the processor, verifies what it
+reads, and works without a cache when there is no writable place.  The environment variable ``BDIS_CACHE_DIR`` moves it.
+
+This is the only file that uses private names of Numba.
 """
 
 import contextlib
 import functools
-import hashlib
+import importlib
 import logging
 import os
 import pickle
-import platform
-import shutil
-import sys
-import tempfile
+import pkgutil
 import threading
 import time
 from pathlib import Path
 
-import llvmlite
 import numba
-from numba.core import compiler
-from numba.core.caching import _Cache
+from numba.core import compiler, sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
+
+from . import progress, side_processes
+from .cache_folders import cache_folder, digest, folder_of, forget_old, room_of, source_key
+
+__all__ = [
+    "Kernel",
+    "cache_folder",
+    "inner",
+    "inner_returning_arrays",
+    "kernel",
+    "kernels_in",
+    "prepare",
+    "room_of",
+    "source_key",
+]
 
 log = logging.getLogger("bdis")
 
 _COMPILE = threading.RLock()  # Numba's compiler is not safe to enter twice
 
 
-def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
+# --- Files ------------------------------------------------------------------------------------------------------------
 
 
-def room_of(function) -> Path:
-    """The folder whose sources a compiled function is made of: the outermost one called ``kernels``, else its own."""
-    file = Path(function.__code__.co_filename)
-    return next((folder for folder in reversed(file.parents) if folder.name == "kernels"), file.parent)
+class _KernelFile:
+    """Machine code of one kernel on disk: a digest, then the pickled result of Numba's compiler."""
 
+    def __init__(self, folder: Path, name: str, context):
+        machine = digest(repr(context.codegen().magic_tuple()).encode()).hex()[:8]
+        self._folder, self._path = folder, folder / f"{name}-{machine}.kernel"
 
-def source_key(room: Path) -> str:
-    """Changes with every source in ``room`` or this folder, and with every version that shapes the machine code."""
-    sources = (path.read_bytes() for folder in (room, Path(__file__).parent) for path in sorted(folder.rglob("*.py")))
-    versions = f"{sys.version} {numba.__version__} {llvmlite.__version__} {platform.machine()}"
-    # The user's own NUMBA_* variables may change the machine code as well.
-    chosen = {name: getattr(numba.config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")}
-    return _digest(b"".join(sources) + f"{versions} {chosen}".encode()).hex()[:16]
-
-
-def _user_cache() -> Path:
-    if chosen := os.environ.get("BDIS_CACHE_DIR"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "bdis"
-    if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/bdis"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bdis"
-
-
-def _private_temporary() -> Path:
-    """A folder for this user alone: cached code is executed, so nobody else may write there."""
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    folder = Path(tempfile.gettempdir()) / f"bdis-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-        raise PermissionError(f"{folder} belongs to somebody else")
-    return folder
-
-
-def _writable(folder: Path) -> bool:
-    """Try a real write: permission bits do not tell about read-only mounts or root."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)  # "still in use", see _forget_old
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
-def cache_folder(room: Path) -> Path | None:
-    """Where the compiled kernels of the sources in ``room`` live: the user's cache, else a private temporary folder,
-    else None.
-    """
-    for place in (_user_cache, _private_temporary):
+    def load(self, context):
+        """The compiled kernel, or None if there is none that can be read."""
+        context.refresh()
         try:
-            folder = place() / source_key(room)
-        except (OSError, RuntimeError):  # RuntimeError: no home directory
-            continue
-        if _writable(folder):
-            return folder
-    return None
-
-
-def _forget_old(folder: Path) -> None:
-    """Remove what other versions left behind and nobody has used for a month."""
-    for other in folder.parent.iterdir():
-        if other != folder and len(other.name) == len(folder.name) and other.stat().st_mtime < time.time() - 30 * 86400:
-            shutil.rmtree(other, ignore_errors=True)
-
-
-class _CheckedCache(_Cache):
-    """One file per kernel and processor: digest, then the pickled machine code.  Written whole or not at all."""
-
-    cache_path = property(lambda self: str(self._folder))
-
-    def __init__(self, folder: Path, name: str):
-        self._folder, self._name = folder, name
-
-    def _file(self, codegen) -> Path:
-        machine = _digest(repr(codegen.magic_tuple()).encode()).hex()[:8]
-        return self._folder / f"{self._name}-{machine}.kernel"
-
-    def load_overload(self, sig, target_context):
-        target_context.refresh()
-        path = self._file(target_context.codegen())
-        try:
-            content = path.read_bytes()
-            if content[:32] != _digest(content[32:]):
-                raise ValueError("torn file")
-            return compiler.CompileResult._rebuild(target_context, *pickle.loads(content[32:]))
+            content = self._path.read_bytes()
+            if content[:32] != digest(content[32:]):
+                raise ValueError("its content does not match its digest")
+            return compiler.CompileResult._rebuild(context, *pickle.loads(content[32:]))
         except FileNotFoundError:
             return None
         except Exception as error:  # whatever is wrong with a cache file, compiling again is right
-            log.warning("ignoring unreadable cache file %s (%s); compiling again", path, error)
+            log.warning("ignoring unreadable cache file %s (%s); compiling again", self._path, error)
             return None
 
-    def save_overload(self, sig, data):
-        path = self._file(data.codegen)
-        part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
+    def save(self, result) -> None:
+        """Write the file whole or not at all; a failure is reported and otherwise ignored."""
+        part = self._path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
         try:
-            _forget_old(self._folder)
-            payload = dumps(data._reduce())
-            part.write_bytes(_digest(payload) + payload)
-            os.replace(part, path)
+            forget_old(self._folder)
+            payload = dumps(result._reduce())
+            part.write_bytes(digest(payload) + payload)
+            os.replace(part, self._path)
         except OSError as error:
-            log.warning("could not keep compiled kernel %s: %s", path, error)
+            log.warning("could not keep compiled kernel %s: %s", self._path, error)
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
 
-    def enable(self):
-        """Always on."""
 
-    def disable(self):
-        """Always on."""
-
-    def flush(self):
-        """Nothing is held back."""
+# --- Helpers: functions that kernels call -----------------------------------------------------------------------------
 
 
 class _LinkedLibrary(JITCodeLibrary):
-    """LLVM code of a helper: linked into the kernels that call it, never turned into machine code by itself."""
+    """LLVM code of a helper, as Numba generates it.
+
+    It is optimised and turned into machine code only as a part of the kernels that it is linked into.  Numba would do
+    both for each helper as well, and for all that it calls: a third of the time of compiling.
+    """
+
+    def _optimize_functions(self, ll_module):
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self):
+        pass
 
     def _finalize_final_module(self):
         self._finalized = True
 
 
 class _HelperCompiler(_FunctionCompiler):
-    """Compiles a helper as far as its callers need: no machine code, no wrappers to call it from Python.
-
-    That takes a third less time than Numba's way, which makes each helper a function of its own as well.
-    """
+    """Compiles a helper as far as its callers need: no machine code, no wrappers to call it from Python or C."""
 
     def _compile_core(self, args, return_type):
         flags = compiler.Flags()
@@ -177,13 +116,13 @@ class _HelperCompiler(_FunctionCompiler):
             self.targetdescr.typing_context, context, self.py_func, args=args, return_type=return_type, flags=flags,
             locals=self.locals, library=library, pipeline_class=self.pipeline_class,
         )  # fmt: skip
-        name = [].append  # never called: Numba finds a compiled function by an object of this type
+        name = [].append  # never called: Numba looks up a compiled function by an object of this type
         context.insert_user_function(name, result.fndesc, [library])
         return result._replace(entry_point=name)
 
 
 class _Helper(CPUDispatcher):
-    """A function for kernels to call.  Python may call it as well (tests do); then Numba compiles it in full."""
+    """A function for kernels to call.  When Python calls it (tests do), Numba compiles it once more, as its own."""
 
     def add_overload(self, result):
         self.overloads[tuple(result.signature.args)] = result
@@ -208,19 +147,43 @@ def _helper(**options):
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
-# For helpers that are compiled into the kernels calling them.  They borrow their arrays: counting references to each of
-# them at every call took a tenth of the time of a match.
+# Decorators for helpers, which are compiled into the kernels that call them.  ``inner`` does not count references to
+# the arrays it is given, which took a tenth of the time of a match; such a helper cannot return an array.
 inner = _helper(**_OPTIONS, _nrt=False)
 inner_returning_arrays = _helper(**_OPTIONS)
 
 
+# --- Kernels ----------------------------------------------------------------------------------------------------------
+
+
+class _KernelCompiler(_FunctionCompiler):
+    """Kernels are called from Python only."""
+
+    def _customize_flags(self, flags):
+        flags.no_cfunc_wrapper = True
+        return flags
+
+
 class Kernel:
-    """A compiled function with one signature, compiled or loaded at its first call."""
+    """A compiled function with one signature, loaded from the cache or compiled at its first call.
+
+    Parameters
+    ----------
+    function : function
+        Written for Numba.
+    signature : numba signature
+        Types of the result and of the arguments.
+
+    Attributes
+    ----------
+    py_func : function
+        The function as it was written.
+    """
 
     options = _OPTIONS
 
     def __init__(self, function, signature):
-        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
         self.py_func, self._signature = function, signature
         self._entry = None
 
@@ -229,29 +192,152 @@ class Kernel:
 
     def ready(self):
         """Load or compile now; returns the function itself."""
-        with _COMPILE:
-            if self._entry is None:
-                if numba.config.DISABLE_JIT:
-                    raise RuntimeError("bdis needs Numba's compiler, but NUMBA_DISABLE_JIT is set; unset it")
-                begin = time.perf_counter()
-                dispatcher = numba.njit(**self.options)(self.py_func)
-                if (folder := _folder(room_of(self.py_func))) is not None:
-                    dispatcher._cache = _CheckedCache(folder, self.__name__)
-                dispatcher.compile(self._signature)
-                dispatcher.disable_compile()
-                self._entry = dispatcher
-                log.debug("kernel %s ready in %.2f s", self.__name__, time.perf_counter() - begin)
+        if self._entry is None:
+            prepare([self])
         return self._entry
 
+    @property
+    def room(self) -> Path:
+        """Folder whose sources the kernel is made of."""
+        return room_of(self.py_func)
 
-@functools.cache
-def _folder(room: Path) -> Path | None:
-    folder = cache_folder(room)
-    if folder is None:
-        log.warning("no writable place for compiled kernels: every process will compile them anew")
-    return folder
+    def load(self) -> bool:
+        """Load the kernel if the cache has it; False if it must be compiled."""
+        with _COMPILE:
+            if self._entry is None and (file := self._file(folder_of(self.room))) is not None:
+                dispatcher = self._dispatcher()
+                if (result := file.load(dispatcher.targetctx)) is not None:
+                    dispatcher.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+                    dispatcher.add_overload(result)
+                    self._finish(dispatcher)
+            return self._entry is not None
+
+    def compile(self, folder: Path | None) -> None:
+        """Compile the kernel and keep it in a folder of the cache."""
+        with _COMPILE:
+            dispatcher = self._dispatcher()
+            dispatcher.compile(self._signature)
+            if (file := self._file(folder)) is not None:
+                file.save(dispatcher.overloads[sigutils.normalize_signature(self._signature)[0]])
+            self._finish(dispatcher)
+
+    def size(self) -> int:
+        """Bytes of Python bytecode of the kernel and all its helpers: about proportional to the time to compile it."""
+        found, waiting = set(), [self.py_func]
+        while waiting:
+            function = waiting.pop()
+            if function.__code__ not in found:
+                found.add(function.__code__)
+                values = [function.__globals__.get(name) for name in function.__code__.co_names]
+                values += [cell.cell_contents for cell in function.__closure__ or ()]
+                waiting += [value.py_func for value in values if isinstance(value, _Helper)]
+        return sum(len(code.co_code) for code in found)
+
+    def _file(self, folder: Path | None) -> _KernelFile | None:
+        if folder is None:
+            return None
+        source = Path(self.py_func.__code__.co_filename).relative_to(self.room).with_suffix("")
+        signature = digest(str(self._signature).encode()).hex()[:4]
+        name = ".".join((*source.parts, self.__name__))
+        return _KernelFile(folder, f"{name}-{signature}", self._dispatcher().targetctx)
+
+    def _dispatcher(self):
+        dispatcher = numba.njit(**self.options)(self.py_func)
+        dispatcher._compiler.__class__ = _KernelCompiler
+        return dispatcher
+
+    def _finish(self, dispatcher) -> None:
+        dispatcher.disable_compile()
+        self._entry = dispatcher
 
 
 def kernel(signature):
     """Decorate a function as a :class:`Kernel` with one Numba ``signature``."""
     return lambda function: Kernel(function, signature)
+
+
+def kernels_in(package) -> list[Kernel]:
+    """All kernels of a package.
+
+    Parameters
+    ----------
+    package : module
+        Its modules and those of its subpackages are imported and searched.
+
+    Returns
+    -------
+    list of Kernel
+        In the order of their modules, each of them once.
+
+    Examples
+    --------
+    >>> from bdis.synthetic import kernels
+    >>> sorted(kernel.__name__ for kernel in kernels_in(kernels))
+    ['mark_unseen', 'paint_mottle', 'paint_vessels', 'shade_view', 'trace_view']
+    """
+    names = [module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    modules = [package, *map(importlib.import_module, names)]
+    return list(dict.fromkeys(value for m in modules for value in vars(m).values() if isinstance(value, Kernel)))
+
+
+def prepare(kernels, report: progress.Report | None = None) -> int:
+    """Load the kernels that are in the cache and compile the others, in several processes where that is faster.
+
+    Parameters
+    ----------
+    kernels : iterable of Kernel
+        What the next calls will need.
+    report : callable, optional
+        Called as ``report(done, total, names)`` while kernels are compiled, maybe from other threads: how many of how
+        many are done, and the names of those being compiled.  By default the reporter of
+        :mod:`bdis.vector.progress`.  Kernels that are loaded from the cache are neither counted nor reported.
+
+    Returns
+    -------
+    int
+        How many kernels were compiled.
+
+    Raises
+    ------
+    RuntimeError
+        Numba's compiler is switched off.
+    """
+    waiting = [kernel for kernel in dict.fromkeys(kernels) if kernel._entry is None]
+    if not waiting:
+        return 0
+    if numba.config.DISABLE_JIT:
+        raise RuntimeError("bdis needs Numba's compiler, but NUMBA_DISABLE_JIT is set; unset it")
+    with _COMPILE:
+        missing = sorted((kernel for kernel in waiting if not kernel.load()), key=Kernel.size, reverse=True)
+        if missing:
+            begin = time.perf_counter()
+            log.info("compiling %d kernels for this machine: %s", len(missing), ", ".join(k.__name__ for k in missing))
+            reporter = contextlib.nullcontext(report) if report else progress.current()
+            with reporter as shown:
+                _compile_all(missing, progress.Progress(len(missing), shown))
+            log.info("compiled %d kernels in %.1f s", len(missing), time.perf_counter() - begin)
+    return len(missing)
+
+
+def _compile_all(missing: list[Kernel], shown: progress.Progress) -> None:
+    """Compile kernels, the largest first; other processes take some of them off the same list."""
+    tasks = [(kernel, folder_of(kernel.room)) for kernel in missing]
+    queue = side_processes.Queue(tasks)
+    size = sum(kernel.size() for kernel, folder in tasks if folder is not None)
+    with side_processes.at_work(queue, size, shown):
+        while (task := queue.take()) is not None:
+            with shown.one(task[0].__name__):
+                task[0].compile(task[1])
+    for kernel in missing:  # those of the other processes; compiled here if one of them has failed
+        if not kernel.load():
+            with shown.one(kernel.__name__):
+                kernel.compile(folder_of(kernel.room))
+
+
+def compile_into(module: str, name: str, folder: str) -> bool:
+    """Compile a kernel for another process; False if this process has other sources or settings than that one."""
+    found = [k for k in vars(importlib.import_module(module)).values() if isinstance(k, Kernel) and k.__name__ == name]
+    if not found or source_key(found[0].room) != Path(folder).name:
+        return False
+    found[0].compile(Path(folder))
+    return True

@@ -1,11 +1,17 @@
-"""Vector operations on more than one row: turning tiles of 16x16, and pairs of pixels from anywhere in a row."""
+"""Operations on tiles of 16x16 numbers, and on all lanes of a vector."""
 
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from .array_types import LANES
 from .cache import inner
-from .simd import _I32, LANES, _address, _call, _VectorOfAddresses, float32x16, int32x16, mask16, slide, smaller
+from .lanes import slide, smaller
+from .memory import element_pointer
+from .short_pairs import gather_short_pairs
+from .vectors import float32x16, int32x16
+
+__all__ = ["gather_short_pairs", "smallest_lane", "transpose_tile"]
 
 
 @intrinsic
@@ -20,7 +26,7 @@ def transpose_tile(typing_context, source, row, col, target, target_row, target_
 
         def place(array_type, array, first, k, column):
             at = builder.add(first, ir.Constant(ir.IntType(64), k))
-            return _address(context, builder, array_type, array, at, column, float32x16.llvm)
+            return element_pointer(context, builder, array_type, array, at, column, float32x16.llvm)
 
         rows = []
         for k in range(LANES):
@@ -59,22 +65,6 @@ def transpose_tile(typing_context, source, row, col, target, target_row, target_
 
     wide = types.uint64
     return types.void(source, wide, wide, target, wide, wide), generate
-
-
-@intrinsic
-def gather_short_pairs(typing_context, array, row, index):
-    """``array[row, index[k]]`` in the low and ``array[row, index[k] + 1]`` in the high half of lane k, of int16."""
-
-    def generate(context, builder, sig, args):
-        zero = ir.Constant(ir.IntType(64), 0)
-        base = _address(context, builder, sig.args[0], args[0], args[1], zero, ir.IntType(16))
-        pointers = _VectorOfAddresses(builder, base, args[2])
-        every_lane = ir.Constant(mask16.llvm, [1] * LANES)
-        passthru = ir.Constant(int32x16.llvm, ir.Undefined)
-        name = f"llvm.masked.gather.v{LANES}i32.v{LANES}p0"
-        return _call(builder, name, int32x16.llvm, [pointers, ir.Constant(_I32, 2), every_lane, passthru])
-
-    return int32x16(array, types.uint64, int32x16), generate
 
 
 @inner

@@ -1,4 +1,8 @@
-"""The browser viewer: image, maps and a coloured cloud of a stream, with its settings at hand."""
+"""The browser viewer: image, maps and a coloured point cloud of a stream, with the settings of the matcher.
+
+``viewer.py`` runs the page, ``cloud_view.py`` and ``map_view.py`` draw its centre, and each ``*_panel.py`` is one group
+of controls around it.  A new panel is a :class:`Panel` in a file of its own and a line in ``PANELS`` of ``viewer.py``.
+"""
 
 from .viewer import Viewer
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..common.declared import Setting, declarations
 from ..matching.matcher import StereoMatcher
 from ..matching.settings import PRESETS, Settings
-from .panels import notice
+from .html_text import notice
 
 _FIRST = (
     "min_probability", "patch_size", "overlap", "smoothing", "min_disparity", "max_disparity", "dense",

@@ -1,31 +1,33 @@
-"""Depth of a whole video on the disk: written so that nothing is lost, read back, gone on with."""
+"""Recordings: depth of a whole video on the disk, written so that an interruption loses nothing, and read back."""
 
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo, read_depth_video
-from .frame_files import FRAME_FILES
-from .journal import JOURNAL, FrameRecord, read_journal
+from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
 from .manifest import MANIFEST, read_manifest
+from .outputs import OUTPUTS, Output, RecordingPlan
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
-from .recording import NEED_DEPTH, OUTPUTS, RIG_FILE, Plan, Recording, check_new, is_complete
+from .recording import RIG_FILE, Recording, check_new, is_complete
+from .writer import FrameWriter
 
 __all__ = [
     "DEPTH_VIDEO",
-    "FRAME_FILES",
-    "JOURNAL",
+    "FRAME_LOG",
     "MANIFEST",
     "MOST_STEPS",
-    "NEED_DEPTH",
     "OUTPUTS",
     "PREVIEW_VIDEO",
     "RIG_FILE",
     "STEPS_PER_MM",
     "DepthVideo",
+    "FrameLog",
     "FrameRecord",
-    "Plan",
+    "FrameWriter",
+    "Output",
     "PreviewVideo",
     "Recording",
+    "RecordingPlan",
     "check_new",
     "is_complete",
     "read_depth_video",
-    "read_journal",
+    "read_frame_log",
     "read_manifest",
 ]

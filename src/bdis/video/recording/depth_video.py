@@ -1,4 +1,4 @@
-"""Depth of a whole video in one lossless file: FFV1 with 16 bits in Matroska."""
+"""The depth video: depth of all frames in one lossless file, 16-bit FFV1 in Matroska."""
 
 from __future__ import annotations
 
@@ -14,29 +14,36 @@ from ...common.arrays import Array
 from ...common.atomic import Place
 from ...common.machine import usable_cores
 from ...common.optional import require
-from .journal import JOURNAL, read_journal
+from .frame_log import FRAME_LOG, read_frame_log
 from .video_file import PURPOSE, Encoding, VideoFile
 
 DEPTH_VIDEO = "depth.mkv"
-STEPS_PER_MM = 1  # whole mm, 0 = unknown, is what other tools take 16-bit depth for
+STEPS_PER_MM = 1  # other tools expect 16-bit depth in whole mm with 0 = unknown
 MOST_STEPS = 65535
 _TAG = "BDIS_STEPS_PER_MM"
 
 
 class DepthVideo:
-    """Writes depth as whole steps; 0 = unknown, also what is further than 65535 steps.
+    """Writes depth as 16-bit values; 0 = unknown, or more than 65535 steps.
 
     Parameters
     ----------
-    path : the file
-    size : (width, height), px
-    steps_per_mm : 1: whole mm, as other tools expect it.  100: hundredths of a mm, up to 655 mm
-    fps : frames per second, a hint
-    keep : go on after so many frames of the file
+    path : path
+        The file.
+    size : (int, int)
+        Width and height, px.
+    steps_per_mm : int
+        Values are this many times the depth in mm.  1: whole mm, as other tools expect.  100: hundredths of a mm, up
+        to 655 mm.
+    fps : float, optional
+        Frames per second, as information for players; each frame has its own time.
+    keep : int
+        Keep so many frames of an existing file, and continue after them.
 
     Attributes
     ----------
-    too_far : how many pixels were further than a value can say
+    too_far : int
+        Number of pixels so far whose depth was too large.
 
     Examples
     --------
@@ -62,7 +69,7 @@ class DepthVideo:
             raise ValueError(f"steps_per_mm is {steps_per_mm}; expected 1 to {MOST_STEPS}")
         self.too_far = 0
         self._steps_per_mm = steps_per_mm
-        # Every frame stands alone, and a new cluster for each is what puts it on the disk.
+        # Every frame is a key frame, and a new cluster for each makes FFmpeg write it to the disk at once.
         encoding = Encoding(
             "matroska", "ffv1", "gray16le", 1, 1000, {"cluster_time_limit": "0"},
             {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, usable_cores()),
@@ -71,7 +78,20 @@ class DepthVideo:
         self._file = VideoFile(path, encoding, size, fps=fps, tags=tags, keep=keep)
 
     def write(self, depth_mm: Array, time_s: float) -> None:
-        """Add a frame: float32 (height, width), mm, NaN = unknown."""
+        """Add a frame.
+
+        Parameters
+        ----------
+        depth_mm : ndarray of float32, shape (h, w)
+            NaN = unknown.
+        time_s : float
+            Time of the frame, seconds.
+
+        Raises
+        ------
+        OSError
+            The frame cannot be written; what was written before can be read.
+        """
         steps = depth_mm * np.float32(self._steps_per_mm)
         np.rint(steps, out=steps)
         np.maximum(steps, 1, out=steps)  # 0 would mean unknown
@@ -83,26 +103,35 @@ class DepthVideo:
         self._file.write(steps.astype(np.uint16), time_s)
 
     def close(self) -> None:
-        """Write the last frame."""
+        """Write the last frame and close the file."""
         self._file.close()
 
 
 def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float32]]]:
-    """Read what ``bdis run --save video`` wrote, also if it was cut short.
+    """Read a depth video that ``bdis run --save video`` wrote, even if its recording was interrupted.
+
+    If ``frames.csv`` lies beside the video, the frames that it lists are read.
+
+    Parameters
+    ----------
+    path : path
+        The video.
 
     Yields
     ------
-    index : of the frame in its source, from ``frames.csv`` beside the video, which says what is done; counted from 0
-        if that is missing
-    time_s : s; exact from ``frames.csv``, else to 1 ms
-    depth_mm : float32 (height, width); NaN = unknown
+    index : int
+        Number of the frame in its source, from ``frames.csv``; without it, counted from 0.
+    time_s : float
+        Time of the frame, exact from ``frames.csv``; without it, to 1 ms.
+    depth_mm : ndarray of float32, shape (h, w)
+        NaN = unknown.
 
     Raises
     ------
     OSError
         The file cannot be read.
     ValueError
-        It is not such a video.
+        It is not a depth video of bdis.
     ImportError
         PyAV is not installed.
 
@@ -117,8 +146,8 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     [(0, 62.0)]
     """
     av = require("av", PURPOSE)
-    journal = Path(path).with_name(JOURNAL)
-    records = read_journal(journal) if journal.is_file() else None
+    log = Path(path).with_name(FRAME_LOG)
+    records = read_frame_log(log) if log.is_file() else None
     try:
         with av.open(os.fspath(path)) as container:
             steps_per_mm = _steps_per_mm(container, path)

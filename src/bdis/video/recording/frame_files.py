@@ -1,7 +1,8 @@
-"""A file per frame: float32 TIFF of maps, PLY of clouds, named by the frame's number."""
+"""One file per frame: float32 TIFF of maps and PLY of point clouds, named by the number of the frame."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,47 +12,77 @@ from ...common.arrays import Array
 from ...files.maps import write_depth, write_disparity
 from ...files.ply import write_ply
 from ..stream.depth_stream import DepthFrame
+from .writer import FrameWriter
 
-FRAME_FILES = ("depth", "disparity", "probability", "sigma", "cloud")
+WriteFile = Callable[[Path, DepthFrame, Array | None, Rig | None, float | None], None]
 
 
-class FrameFiles:
-    """Writes one kind of file into the folder of that name, each whole or not at all.
+class FrameFiles(FrameWriter):
+    """Writes one file per frame into a folder; a file is written completely or not at all.
 
     Parameters
     ----------
-    folder : of the recording
-    kind : of :data:`FRAME_FILES`
-    rig : of the frames; only disparity and probability can do without
-    max_depth_mm : what is further is left out of clouds
+    folder : Path
+        Created if it does not exist.
+    ending : str
+        Of the file names, such as "tiff".
+    write_file : callable
+        Called with the path, the frame, its depth, ``rig`` and ``max_depth_mm``.
+    rig : Rig or None
+        Of the frames.
+    max_depth_mm : float, optional
+        Points that are farther away are left out of clouds.
     """
 
-    def __init__(self, folder: Path, kind: str, rig: Rig | None, max_depth_mm: float | None = None):
-        self._folder, self._kind, self._rig, self._max_depth_mm = folder / kind, kind, rig, max_depth_mm
+    def __init__(
+        self, folder: Path, ending: str, write_file: WriteFile, rig: Rig | None, max_depth_mm: float | None = None
+    ):
+        self._folder, self._ending, self._write_file = folder, ending, write_file
+        self._rig, self._max_depth_mm = rig, max_depth_mm
         self._folder.mkdir(exist_ok=True)
-        for unfinished in self._folder.glob(".*.part"):  # of a run that was killed
+        for unfinished in self._folder.glob(".*.part"):  # left by a process that was killed
             unfinished.unlink()
 
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
-        """Write the file of a frame.
+        path = self._folder / f"{frame.index:06d}.{self._ending}"
+        self._write_file(path, frame, depth_mm, self._rig, self._max_depth_mm)
 
-        Raises
-        ------
-        OSError
-            It cannot be written; nothing half-written is left.
-        """
-        path = self._folder / f"{frame.index:06d}.{'ply' if self._kind == 'cloud' else 'tiff'}"
-        if self._kind == "disparity":
-            write_disparity(path, frame.result.disparity)
-        elif self._kind == "probability":
-            write_disparity(path, frame.result.probability)  # a TIFF of floats knows no unit
-        else:
-            assert self._rig is not None
-            assert depth_mm is not None
-            if self._kind == "depth":
-                write_depth(path, depth_mm)
-            elif self._kind == "cloud":
-                write_ply(path, self._rig.cloud(frame.result, frame.left, max_depth_mm=self._max_depth_mm))
-            else:
-                sigma = self._rig.depth_sigma(frame.result)
-                write_depth(path, np.where(np.isnan(depth_mm), np.float32(np.nan), sigma))
+
+def write_depth_file(
+    path: Path, frame: DepthFrame, depth_mm: Array | None, rig: Rig | None, max_depth_mm: float | None
+) -> None:
+    """Depth in mm."""
+    assert depth_mm is not None
+    write_depth(path, depth_mm)
+
+
+def write_disparity_file(
+    path: Path, frame: DepthFrame, depth_mm: Array | None, rig: Rig | None, max_depth_mm: float | None
+) -> None:
+    """Disparity in px."""
+    write_disparity(path, frame.result.disparity)
+
+
+def write_probability_file(
+    path: Path, frame: DepthFrame, depth_mm: Array | None, rig: Rig | None, max_depth_mm: float | None
+) -> None:
+    """Probability, 0 to 1."""
+    write_disparity(path, frame.result.probability)  # a TIFF of floats has no unit
+
+
+def write_sigma_file(
+    path: Path, frame: DepthFrame, depth_mm: Array | None, rig: Rig | None, max_depth_mm: float | None
+) -> None:
+    """Standard deviation of the depth in mm."""
+    assert rig is not None
+    assert depth_mm is not None
+    sigma = rig.depth_sigma(frame.result)
+    write_depth(path, np.where(np.isnan(depth_mm), np.float32(np.nan), sigma))
+
+
+def write_cloud_file(
+    path: Path, frame: DepthFrame, depth_mm: Array | None, rig: Rig | None, max_depth_mm: float | None
+) -> None:
+    """Point cloud in mm with the colours of the left image."""
+    assert rig is not None
+    write_ply(path, rig.cloud(frame.result, frame.left, max_depth_mm=max_depth_mm))

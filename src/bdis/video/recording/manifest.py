@@ -1,4 +1,4 @@
-"""What a recording is of, how it was made, and how far it is."""
+"""The manifest of a recording: its source, settings and progress, as JSON."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...common.machine import machine
 
 MANIFEST = "manifest.json"
 FORMAT = "bdis-recording"
-# What may change between the parts of a recording without a change in its frames.
-_NO_MATTER = ("run.settings.threads",)
+# May differ when a recording is continued: the results do not depend on it.
+_MAY_DIFFER = ("run.settings.threads",)
 
 
 class Manifest:
@@ -22,9 +22,17 @@ class Manifest:
 
     Parameters
     ----------
-    folder : of the recording
-    run : all that decides what is recorded; it must be the same for all parts
-    calibration : of the rectified cameras, or None
+    folder : Path
+        Folder of the recording.
+    run : dict
+        Everything that determines the results; must be the same for all parts of a recording.
+    calibration : dict or None
+        Of the rectified cameras.
+
+    Attributes
+    ----------
+    content : dict
+        What is written to the file.
     """
 
     def __init__(self, folder: Path, run: dict[str, Any], calibration: dict[str, Any] | None):
@@ -41,37 +49,42 @@ class Manifest:
             "parts": [],
         }
 
-    def go_on(self, earlier: dict[str, Any]) -> None:
-        """Take over what an earlier part says.
+    def continue_from(self, earlier: dict[str, Any]) -> None:
+        """Take over the content of the manifest of an earlier part.
 
         Raises
         ------
         ValueError
-            It was a recording of something else, or with other settings.
+            The earlier part had another source, calibration or other settings.
         """
         names = ("run", "calibration")
         before, now = (_flat({name: content[name] for name in names}) for content in (earlier, self.content))
         changed = [
-            f"{name.removeprefix('run.')} was {_words(before.get(name))}, now {_words(now.get(name))}"
+            f"{name.removeprefix('run.')} was {_text(before.get(name))}, now {_text(now.get(name))}"
             for name in dict.fromkeys([*before, *now])
-            if before.get(name) != now.get(name) and name not in _NO_MATTER
+            if before.get(name) != now.get(name) and name not in _MAY_DIFFER
         ]
         if changed:
-            raise ValueError(f"{self._path.parent} cannot be gone on with: {'; '.join(changed)}")
+            raise ValueError(f"the recording in {self._path.parent} cannot be continued: {'; '.join(changed)}")
         self.content = {**earlier, **self.content, "parts": earlier["parts"]}
 
     def begin_part(self, first_frame: int) -> None:
-        """A new part begins, after so many frames."""
+        """Add a new part, which begins after ``first_frame`` frames, and write the file."""
         self.content["parts"].append({"started": _now(), "after_frames": first_frame})
         self.write()
 
     def write(self, **changes: Any) -> None:
-        """Put it on the disk; ``figures`` are those of the part.
+        """Write the file.
+
+        Parameters
+        ----------
+        **changes
+            New values of the content; ``figures`` (the statistics of the stream) belong to the current part.
 
         Raises
         ------
         OSError
-            It cannot be written; what was there is as it was.
+            It cannot be written; the file stays as it was.
         """
         part = self.content["parts"][-1]
         part["updated"] = _now()
@@ -82,27 +95,37 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a recording.
+    """Read the manifest of a recording.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the recording.
+
+    Returns
+    -------
+    dict
+        Content of ``manifest.json``.
 
     Raises
     ------
     ValueError
-        There is none, or it is of something else.
+        There is no manifest, or it is not one of ``bdis run``.
     """
     path = folder / MANIFEST
     try:
         content = json.loads(path.read_text())
     except OSError as error:
-        raise ValueError(f"{folder} holds no recording to go on with: no {MANIFEST} ({error.strerror})") from None
+        raise ValueError(f"{folder} has no recording to continue: no {MANIFEST} ({error.strerror})") from None
     except ValueError as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is not about a recording of bdis run")
+        raise ValueError(f"{path} is not the manifest of a recording of bdis run")
     return content
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    """{"run": {"every": 1}} as {"run.every": 1}."""
+    """Flatten nested dictionaries: {"run": {"every": 1}} becomes {"run.every": 1}."""
     if not isinstance(value, dict):
         return {name: value}
     return {
@@ -110,7 +133,7 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
     }
 
 
-def _words(value: Any) -> str:
+def _text(value: Any) -> str:
     return "nothing" if value is None else repr(value)
 
 

@@ -1,4 +1,4 @@
-"""A video that stays readable however its writing ends, and that can be gone on with."""
+"""A video file that can be read while it is written, and continued after an interruption."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from typing import Any
 from ...common.arrays import Array
 from ...common.atomic import Place, named
 from ...common.optional import require
-from ..sources.track import USUAL_FPS
+from ..sources.source import DEFAULT_FPS
 
 PURPOSE = "reading and writing videos"
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a video is kept.
+    """How a video is encoded.
 
     Attributes
     ----------
-    container, codec, pixel_format : as FFmpeg calls them
-    keyframe_every : frames
-    ticks : per second, the steps of its timestamps
-    container_options, codec_options : of FFmpeg
-    slice_threads : how many threads may share a frame
+    container, codec, pixel_format : str
+        Names of FFmpeg.
+    keyframe_every : int
+        Frames from one key frame to the next.
+    ticks : int
+        Resolution of the timestamps, per second.
+    container_options, codec_options : dict
+        Options of FFmpeg.
+    slice_threads : int
+        How many threads may encode parts of one frame.
     """
 
     container: str
@@ -42,25 +47,32 @@ class Encoding:
 
 
 class VideoFile:
-    """Writes frames; all but the last one are on the disk when :meth:`write` returns, and can be read at any time.
+    """Writes frames to a video file.
 
-    The containers hold a frame back until the next one comes; :meth:`close` writes the last.
+    When :meth:`write` returns, all frames but the last one are on the disk and can be read.  The container formats
+    hold a frame back until the next one is written; :meth:`close` writes the last one.
 
     Parameters
     ----------
-    path : the file
+    path : path
+        The file.
     encoding : Encoding
-    size : (width, height), px
-    fps : frames per second, a hint; each frame has its own time
-    tags : texts to keep in the file
-    keep : go on with the file after so many of its frames; 0: a new one
+        How to encode.
+    size : (int, int)
+        Width and height, px.
+    fps : float, optional
+        Frames per second, as information for players; each frame has its own time.
+    tags : dict of str, optional
+        Metadata to store in the file.
+    keep : int
+        Keep so many frames of an existing file, and continue after them; 0: a new file.
 
     Raises
     ------
     OSError
-        The file cannot be written.  What was there before is as it was.
+        The file cannot be written.  An existing file stays as it was.
     ValueError
-        It cannot be gone on with.
+        The existing file cannot be continued.
     ImportError
         PyAV is not installed.
     """
@@ -80,7 +92,7 @@ class VideoFile:
         earlier = _earlier(self.path)
         if keep and not earlier.exists():
             os.replace(self.path, earlier)
-        self._open(size, fps or USUAL_FPS, tags or {})
+        self._open(size, fps or DEFAULT_FPS, tags or {})
         if not keep:
             earlier.unlink(missing_ok=True)
             return
@@ -93,28 +105,35 @@ class VideoFile:
         earlier.unlink()
 
     def write(self, picture: Array, time_s: float) -> None:
-        """Add a frame, (height, width) or as PyAV's ``from_ndarray`` takes it, taken at ``time_s``.
+        """Add a frame.
+
+        Parameters
+        ----------
+        picture : ndarray
+            As PyAV's ``VideoFrame.from_ndarray`` expects it for the pixel format.
+        time_s : float
+            Time of the frame, seconds.
 
         Raises
         ------
         OSError
-            No space left, for one; what was written before can be read.
+            The frame cannot be written, for example because the disk is full; what was written before can be read.
         """
         av = require("av", PURPOSE)
         frame = av.VideoFrame.from_ndarray(picture, format=self._encoding.pixel_format)
-        # Two frames of one time would be refused.
+        # FFmpeg refuses two frames of the same time.
         self._last_tick = max(round(time_s * self._encoding.ticks), self._last_tick + 1)
         frame.pts, frame.time_base = self._last_tick, Fraction(1, self._encoding.ticks)
         self._container.mux(self._stream.encode(frame))
-        self._file.mark_whole()
+        self._file.mark_complete()
 
     def close(self) -> None:
-        """Write what is held back and the end of the file.
+        """Write the frame that is held back and the end of the file.
 
         Raises
         ------
         OSError
-            No space left, for one; what was written before can be read.
+            They cannot be written, for example because the disk is full; what was written before can be read.
         """
         av = require("av", PURPOSE)
         if self._file.is_closed:
@@ -123,7 +142,7 @@ class VideoFile:
             self._container.mux(self._stream.encode(None))
             self._container.close()
         except av.FFmpegError:
-            if not self._file.has_failed:  # else it was told
+            if not self._file.has_failed:  # then the error was raised by the write that failed
                 raise
         finally:
             with contextlib.suppress(OSError, av.FFmpegError):
@@ -132,32 +151,30 @@ class VideoFile:
 
     def _open(self, size: tuple[int, int], fps: float, tags: dict[str, str]) -> None:
         av = require("av", PURPOSE)
-        how = self._encoding
+        encoding = self._encoding
         self._file = _DiskFile(self.path)
-        self._container = av.open(self._file, "w", format=how.container, options=how.container_options)
+        self._container = av.open(self._file, "w", format=encoding.container, options=encoding.container_options)
         self._container.metadata.update(tags)
         rate = Fraction(fps).limit_denominator(1001)
-        self._stream = self._container.add_stream(how.codec, rate=rate, options=how.codec_options)
+        self._stream = self._container.add_stream(encoding.codec, rate=rate, options=encoding.codec_options)
         self._stream.width, self._stream.height = size
-        self._stream.pix_fmt = how.pixel_format
+        self._stream.pix_fmt = encoding.pixel_format
         context = self._stream.codec_context
-        context.gop_size, context.time_base = how.keyframe_every, Fraction(1, how.ticks)
-        # Threads that share a frame cost no delay; threads with a frame each would.
-        context.thread_type, context.thread_count = "SLICE", how.slice_threads
-        # The header is written with the first frame: FFmpeg crashes at the end of an MP4 that has none.
+        context.gop_size, context.time_base = encoding.keyframe_every, Fraction(1, encoding.ticks)
+        # Threads that encode slices of one frame add no delay; threads with a frame each would.
+        context.thread_type, context.thread_count = "SLICE", encoding.slice_threads
+        # The header is written with the first frame: FFmpeg crashes when it closes an MP4 that has one but no frames.
 
     def _copy(self, earlier: Path, keep: int) -> None:
-        """Take over the first frames of a file, as they are."""
+        """Copy the first frames of an existing file without encoding them again."""
         av = require("av", PURPOSE)
         self._stream.codec_context.open()
         with av.open(str(earlier)) as old:
             source = old.streams.video[0]
             is_h264 = self._stream.codec_context.name == "libx264"
             if not is_h264 and source.codec_context.extradata != self._stream.codec_context.extradata:
-                raise ValueError(
-                    f"{self.path} was written by another version of its encoder: it cannot be gone on with"
-                )
-            # MP4 keeps H.264 in another form than encoders give it.
+                raise ValueError(f"{self.path} was written by another version of its encoder and cannot be continued")
+            # MP4 stores H.264 in another form than the encoder's output.
             convert = av.bitstream.BitStreamFilterContext("h264_mp4toannexb", source) if is_h264 else None
             for packet in _packets(old, keep):
                 for part in [packet] if convert is None else convert.filter(packet):
@@ -166,12 +183,22 @@ class VideoFile:
                     self._container.mux(part)
 
 
-def whole_frames(path: Place) -> int:
-    """How many frames of a video, possibly cut short, can be read; 0 if there is none.
+def count_readable_frames(path: Place) -> int:
+    """Count the complete frames of a video whose writing may have been interrupted.
+
+    Parameters
+    ----------
+    path : path
+        The video.
+
+    Returns
+    -------
+    int
+        Number of frames; 0 if there is no such video.
 
     Examples
     --------
-    >>> whole_frames("missing.mkv")
+    >>> count_readable_frames("missing.mkv")
     0
     """
     av = require("av", PURPOSE)
@@ -183,41 +210,43 @@ def whole_frames(path: Place) -> int:
 
 
 def _packets(container: Any, most: int | None = None) -> Iterator[Any]:
+    """The complete packets of a video, at most ``most``."""
     count = 0
     av = require("av", PURPOSE)
-    # A file that was cut short ends with an error.
+    # Reading an incomplete file ends with an error.
     with contextlib.suppress(av.FFmpegError):
         for packet in container.demux(video=0):
             if count == most or packet.is_corrupt:
                 return
-            if packet.size:  # the last one is empty
+            if packet.size:  # the last one is an empty end marker
                 count += 1
                 yield packet
 
 
 def _earlier(path: Path) -> Path:
-    """Where a file waits while its frames are taken over into a new one; if it is there, that was not finished."""
+    """Name of the old file while its frames are copied; if it exists, the copying was interrupted."""
     return path.with_name(f"{path.stem}.earlier{path.suffix}")
 
 
 class _DiskFile:
-    """A file for FFmpeg to write to; once a write has failed, nothing more is changed in it.
+    """A file for FFmpeg to write to; after a failed write it is cut to its last complete frame and not changed again.
 
-    FFmpeg's own would tell of a full disk late and without the file's name, and would still write the end of a video
-    into one that is not complete.
+    FFmpeg's own file access would report a full disk late and without the name of the file, and would still write the
+    end of the video to an incomplete file.
     """
 
     def __init__(self, path: Path):
         self._path = path
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115  # closed by close()
         self.has_failed = False
-        self._whole = 0
+        self._complete_bytes = 0
 
-    def mark_whole(self) -> None:
-        """Up to here it can be read; what comes after goes if it cannot be finished."""
-        self._whole = self._file.tell()
+    def mark_complete(self) -> None:
+        """Note that the file is complete up to here; what follows is removed if a write fails."""
+        self._complete_bytes = self._file.tell()
 
     def write(self, content: bytes) -> int:
+        """Write all of ``content``; after a failure, ignore it."""
         rest = memoryview(content)
         while rest and not self.has_failed:
             try:
@@ -225,7 +254,7 @@ class _DiskFile:
             except OSError as error:
                 self.has_failed = True
                 with contextlib.suppress(OSError):
-                    self._file.truncate(self._whole)
+                    self._file.truncate(self._complete_bytes)
                 raise named(error, self._path) from error
         return len(content)
 

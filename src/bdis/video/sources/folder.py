@@ -1,22 +1,22 @@
-"""Pairs of image files: left and right folders, names with left and right in them, or data sets."""
+"""Pairs of image files: left and right folders, file names with left and right in them, or data sets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...cameras.formats import read_calibration
 from ...cameras.rig import Rig
 from ...common.arrays import Array
-from ...evaluation.datasets import Dataset
+from ...evaluation.datasets import KINDS, Dataset, open_dataset
 from ...evaluation.datasets.folder import CALIBRATIONS
 from ...evaluation.datasets.frame import in_order
 from ...files.images import IMAGE_ENDINGS, read_image
-from .source import NumberedSource
+from .source import DEFAULT_FPS, NumberedSource, OpenOptions, Source, SourceKind
 from .views import Splitter
 
-FOLDERS = (
+FOLDER_NAMES = (
     ("left", "right"),
     ("Left", "Right"),
     ("l", "r"),
@@ -25,28 +25,32 @@ FOLDERS = (
     ("image_2", "image_3"),
     ("image01", "image02"),
 )
-# A word of its own in a name: frame_left, left-0001, img.L, L0001; but not the l of "large".
+# "left" or "l" as a word of its own in a file name: frame_left, left-0001, img.L, L0001; but not the l of "large".
 _LEFT = re.compile(r"(?<![a-z])(left|l)(?![a-z])", re.IGNORECASE)
 _RIGHT = re.compile(r"(?<![a-z])(right|r)(?![a-z])", re.IGNORECASE)
-LOOKED_FOR = (
-    f"left and right folders ({', '.join('/'.join(names) for names in FOLDERS)}), or images with left and right in "
-    "their names (a_left.png, a_right.png; a_L.png, a_R.png)"
+_EXPECTED = (
+    f"left and right folders ({', '.join('/'.join(names) for names in FOLDER_NAMES)}), or images with left and right "
+    "in their names (a_left.png, a_right.png; a_L.png, a_R.png)"
 )
 Pair = tuple[Path | None, Path | None]
 
 
 class FolderSource(NumberedSource):
-    """Pairs of image files, by the numbers in their names.
+    """Pairs of image files.
 
     Parameters
     ----------
-    name : for people
-    pairs : files of the left and the right view; None for one that is missing
-    folder : where a calibration may lie, if anywhere
-    fps : frames per second
+    name : str
+        For messages.
+    pairs : sequence of (Path or None, Path or None)
+        Files of the left and right views; None for a missing one.
+    folder : Path, optional
+        Where to look for a calibration file.
+    fps : float
+        Frames per second.
     """
 
-    def __init__(self, name: str, pairs: Sequence[Pair], folder: Path | None = None, fps: float = 25.0):
+    def __init__(self, name: str, pairs: Sequence[Pair], folder: Path | None = None, fps: float = DEFAULT_FPS):
         super().__init__(name, len(pairs), fps)
         self._pairs, self._folder = pairs, folder
 
@@ -57,15 +61,27 @@ class FolderSource(NumberedSource):
     def _load(self, index: int) -> tuple[Array, Array]:
         left, right = self._pairs[index]
         if left is None or right is None:
-            missing, there = ("left", right) if left is None else ("right", left)
-            raise ValueError(f"there is no {missing} image for {there}")
+            missing, other = ("left", right) if left is None else ("right", left)
+            raise ValueError(f"there is no {missing} image for {other}")
         return read_image(left), read_image(right)
 
 
 class PictureSource(NumberedSource):
-    """Images that hold both views each."""
+    """Images that hold both views each.
 
-    def __init__(self, name: str, files: Sequence[Path], splitter: Splitter, fps: float = 25.0):
+    Parameters
+    ----------
+    name : str
+        For messages.
+    files : sequence of Path
+        The images.
+    splitter : Splitter
+        Separates their views.
+    fps : float
+        Frames per second.
+    """
+
+    def __init__(self, name: str, files: Sequence[Path], splitter: Splitter, fps: float = DEFAULT_FPS):
         super().__init__(name, len(files), fps)
         self._files, self._splitter = files, splitter
 
@@ -78,9 +94,17 @@ class PictureSource(NumberedSource):
 
 
 class DatasetSource(NumberedSource):
-    """The frames of a data set, rectified as it has them, without their reference."""
+    """The rectified images of a data set; its reference depth is not used.
 
-    def __init__(self, data: Dataset, fps: float = 25.0):
+    Parameters
+    ----------
+    data : Dataset
+        As :func:`bdis.evaluation.datasets.open_dataset` returns it.
+    fps : float
+        Frames per second.
+    """
+
+    def __init__(self, data: Dataset, fps: float = DEFAULT_FPS):
         super().__init__(data.name, len(data), fps)
         self._data = data
         self._rig: Rig | None = None
@@ -97,12 +121,22 @@ class DatasetSource(NumberedSource):
         if not self._knows_rig:
             self._rig, self._knows_rig = frame.rig, True
         if frame.rig != self._rig:
-            raise ValueError(f"{frame} was taken with other cameras than the frames before it; open it on its own")
+            raise ValueError(f"{frame} was taken with other cameras than the frames before it; open it separately")
         return frame.left, frame.right
 
 
 def find_pairs(folder: Path) -> list[Pair]:
-    """The pairs in a folder, in order; empty if there are none.
+    """Find the stereo pairs in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder with one of ``FOLDER_NAMES`` inside, or with images that have left and right in their names.
+
+    Returns
+    -------
+    list of (Path or None, Path or None)
+        In the order of the numbers in their names; None for a missing view.  Empty if there are no pairs.
 
     Examples
     --------
@@ -113,7 +147,7 @@ def find_pairs(folder: Path) -> list[Pair]:
     ...     [(left.name, right.name) for left, right in find_pairs(Path(folder))]
     [('a2_L.png', 'a2_R.png'), ('a10_L.png', 'a10_R.png')]
     """
-    for left, right in FOLDERS:
+    for left, right in FOLDER_NAMES:
         if (folder / left).is_dir() and (folder / right).is_dir():
             return pairs_of(images_in(folder / left), images_in(folder / right))
     files = images_in(folder)
@@ -123,12 +157,25 @@ def find_pairs(folder: Path) -> list[Pair]:
 
 
 def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
-    """Files that belong together: names that differ in nothing but left and right, or else one after the other.
+    """Pair the files of both views.
+
+    Files whose names differ only in left and right belong together.  If there are no such files at all, the first
+    left one and the first right one do, and so on.
+
+    Parameters
+    ----------
+    lefts, rights : sequence of Path
+        Files of each view, in order.
+
+    Returns
+    -------
+    list of (Path or None, Path or None)
+        None for a missing view.
 
     Raises
     ------
     ValueError
-        The names have nothing in common, and the numbers of files differ.
+        No names correspond, and there are more files of one view than of the other.
 
     Examples
     --------
@@ -140,7 +187,7 @@ def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
     if left_by_key.keys().isdisjoint(right_by_key):
         if len(lefts) != len(rights):
             raise ValueError(
-                f"{len(lefts)} left and {len(rights)} right images whose names have nothing in common: such as "
+                f"{len(lefts)} left and {len(rights)} right images whose names do not correspond, such as "
                 f"{lefts[0].name if lefts else 'none'} and {rights[0].name if rights else 'none'}"
             )
         return list(zip(lefts, rights))
@@ -149,22 +196,55 @@ def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
 
 
 def images_in(folder: Path) -> list[Path]:
-    """The image files of a folder, in order."""
-    return in_order(path for path in _visible(folder.iterdir()) if path.suffix.lower() in IMAGE_ENDINGS)
+    """Image files of a folder in the order of the numbers in their names, without hidden ones."""
+    files = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return in_order(path for path in files if path.suffix.lower() in IMAGE_ENDINGS)
 
 
 def rig_in(folder: Path) -> Rig | None:
-    """The rig of a calibration file that lies beside the images, if there is one of rectified cameras."""
+    """The rig in a calibration file of a folder, or None if there is none for rectified cameras."""
     for path in (folder / name for name in CALIBRATIONS):
         if path.is_file() and read_calibration(path).rectified is not None:
             return Rig.load(path)
     return None
 
 
-def _visible(paths: Iterable[Path]) -> Iterable[Path]:
-    return (path for path in paths if not path.name.startswith("."))
-
-
 def _key(path: Path) -> str:
-    """What the names of both views have in common."""
+    """The part of a file name that is the same for both views."""
     return _RIGHT.sub("", _LEFT.sub("", path.stem)).lower() or path.stem
+
+
+def _open_images(places: list[str], options: OpenOptions) -> Source:
+    files = [Path(place) for place in places]
+    if len(files) == 2:
+        return FolderSource(" and ".join(places), [(files[0], files[1])], fps=options.image_fps)
+    return PictureSource(places[0], files, options.splitter, options.image_fps)
+
+
+def _open_folders(places: list[str], options: OpenOptions) -> Source:
+    folders, fps = [Path(place) for place in places], options.image_fps
+    if len(folders) == 2:
+        name = " and ".join(places)
+        pairs = pairs_of(*(images_in(folder) for folder in folders))
+        if not pairs:
+            raise ValueError(f"there are no images in {name}")
+        return FolderSource(name, pairs, fps=fps)
+    folder = folders[0]
+    if options.splitter.layout is None:
+        kind = next((name for name, each in KINDS.items() if name != "folder" and each.detect(folder)), None)
+        if kind is not None:
+            return DatasetSource(open_dataset(folder, kind), fps)
+        if pairs := find_pairs(folder):
+            return FolderSource(str(folder), pairs, folder, fps)
+    if files := images_in(folder):
+        return PictureSource(str(folder), files, options.splitter, fps)
+    raise ValueError(f"{folder} holds no pairs; looked for {_EXPECTED}, images with both views, or a data set")
+
+
+def _is_image(place: str) -> bool:
+    path = Path(place)
+    return path.exists() and path.suffix.lower() in IMAGE_ENDINGS
+
+
+FOLDER = SourceKind("a folder", lambda place: Path(place).is_dir(), _open_folders)
+IMAGE = SourceKind("an image", _is_image, _open_images)

@@ -1,4 +1,4 @@
-"""A scene that is rendered as it is read: everything can be tried without a file."""
+"""A scene that is rendered while it is read, to try everything without any file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...common.declared import check_names, check_settings, declarations, setting, with_attributes
-from ...evaluation.datasets import rig_of, with_baseline
+from ...evaluation.datasets import RENDER, parse_scene, rig_of, with_baseline
 from ...synthetic import RenderOptions, SequenceOptions, check_scene, render
-from .source import NumberedSource
+from .source import NumberedSource, OpenOptions, SourceKind
 
 _VIDEO = "Video"
 
@@ -94,3 +94,13 @@ class RenderedSource(NumberedSource):
 def _taken(options: dict[str, Any], cls: type) -> dict[str, Any]:
     """Those of the options that ``cls`` declares."""
     return {name: value for name, value in options.items() if name in declarations(cls)}
+
+
+def _open(places: list[str], options: OpenOptions) -> RenderedSource:
+    if len(places) > 1:
+        raise ValueError(f"{places[0]} has both views; do not give a right one")
+    scene, given = parse_scene(places[0].removeprefix(RENDER))
+    return RenderedSource(scene, **{"fps": options.image_fps, **given})
+
+
+RENDERED = SourceKind("a rendered scene", lambda place: place.startswith(RENDER), _open)

@@ -1,9 +1,9 @@
-"""What every source of stereo frames is brought to."""
+"""The interface of all sources of stereo frames."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,18 +11,25 @@ import numpy as np
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array
+from .views import Splitter
+
+DEFAULT_FPS = 25.0  # of images without timestamps, and of videos that do not tell
 
 
 @dataclass(frozen=True)
 class StereoFrame:
-    """Both views at one moment, as the source has them: not rectified yet.
+    """Both views at one moment, as the source delivers them: not rectified yet.
 
     Attributes
     ----------
-    index : its number in the source, from 0; frames that were lost leave a gap
-    time_s : when it was taken: s from the start of a file, or from when a camera was opened
-    left, right : (height, width) grey or (height, width, 3) RGB
-    is_suspect : it builds on a damaged frame of its video, and may show what is not there
+    index : int
+        Number in the source, from 0; lost frames leave a gap.
+    time_s : float
+        When it was taken: seconds from the start of a file, or from when a camera was opened.
+    left, right : ndarray, shape (h, w) or (h, w, 3)
+        Grey or RGB.
+    is_suspect : bool
+        It was decoded from a damaged frame of its video; its images may be wrong.
     """
 
     index: int
@@ -33,11 +40,12 @@ class StereoFrame:
 
 
 class BadFrame(ValueError):
-    """A frame, or several, that cannot be had; the ones after can: read on.
+    """One or more frames cannot be read; the next call of ``read`` continues after them.
 
     Attributes
     ----------
-    count : how many
+    count : int
+        How many frames.
     """
 
     def __init__(self, message: str, count: int = 1):
@@ -46,20 +54,31 @@ class BadFrame(ValueError):
 
 
 class SourceLost(OSError):
-    """A live source that has gone away; it may come back: close it and read again."""
+    """A live source was disconnected; close it and read again to reconnect."""
 
 
 class Source(ABC):
-    """Stereo frames, one after the other.  Nothing is opened before it is needed.
+    """Stereo frames, one after the other.  Files and devices are opened when they are first needed.
+
+    A new kind of source is a file in this folder with a subclass and a :class:`SourceKind`, and one line in the list
+    of kinds in ``__init__.py``.
 
     Attributes
     ----------
-    name : for people
-    is_live : frames come when they come, and the newest counts; else a file, where every frame counts
-    fps : frames per second, None if not known
-    length : number of frames, None if not known; of a video as its header has it
-    rig : Rig, if the source knows its rectified cameras
-    layout : how both views lie in a picture, known after the first one; None if each has its own
+    name : str
+        For messages.
+    is_live : bool
+        True for cameras and live streams, where only the newest frame matters; False for files, where every frame
+        does.
+    fps : float or None
+        Frames per second, if known.
+    length : int or None
+        Number of frames, if known; of a video as its header says.
+    rig : Rig or None
+        The rectified cameras, if the source knows them.
+    layout : str or None
+        How both views are arranged in one picture ("side-by-side" or "top-bottom"), known after the first frame;
+        None if each view has a picture of its own.
 
     Examples
     --------
@@ -91,41 +110,60 @@ class Source(ABC):
 
     @abstractmethod
     def read(self) -> StereoFrame | None:
-        """The next frame; None at the end.
+        """Read the next frame.
+
+        Returns
+        -------
+        StereoFrame or None
+            None at the end.
 
         Raises
         ------
         BadFrame
-            It is damaged; the next call gives the one after it.
+            The frame is damaged; the next call returns the one after it.
         SourceLost
-            A live source has gone; after :meth:`close` the next call tries to open it again.
+            A live source was disconnected; after :meth:`close` the next call tries to open it again.
         OSError, ValueError
-            It cannot be opened at all.
+            The source cannot be opened at all.
         """
 
     def seek(self, time_s: float, index: int | None = None) -> None:
-        """Let the next :meth:`read` give the first frame at or after ``time_s``.
+        """Make the next :meth:`read` return the first frame at or after ``time_s``.
 
         Parameters
         ----------
-        time_s : s from the start
-        index : what to number it, if it is known better than from the time
+        time_s : float
+            Seconds from the start.
+        index : int, optional
+            Number of that frame, if it is known.  Default: computed from the time.
 
         Raises
         ------
         ValueError
-            A live source cannot.
+            The source is live.
         """
-        raise ValueError(f"{self.name} is live: there is nothing to go back to")
+        self.check_seekable()
+        raise NotImplementedError(f"{type(self).__name__} is not live and must define seek")
+
+    def check_seekable(self) -> None:
+        """Raise ValueError if the source is live."""
+        if self.is_live:
+            raise ValueError(f"{self.name} is live: it cannot seek")
 
     @abstractmethod
     def close(self) -> None:
-        """Give back files and devices.  A closed file starts again from its beginning."""
+        """Release files and devices.  A closed file starts again from its beginning."""
 
     def time_of(self, index: int) -> float:
-        """A time to seek frame ``index`` with: half a frame before it is due, as files round their times."""
+        """Time to pass to :meth:`seek` for frame ``index``: half a frame early, because files round their times.
+
+        Raises
+        ------
+        ValueError
+            The number of frames per second is not known.
+        """
         if not self.fps:
-            raise ValueError(f"{self.name} does not say how many frames it has per second")
+            raise ValueError(f"the number of frames per second of {self.name} is not known")
         return max(0.0, (index - 0.5) / self.fps)
 
     def __enter__(self) -> Self:
@@ -135,16 +173,23 @@ class Source(ABC):
         self.close()
 
     def __iter__(self) -> Iterator[StereoFrame]:
-        return iter(self.read, None)  # unlike a generator it goes on after an error
+        return iter(self.read, None)  # unlike a generator, it can continue after a BadFrame
 
 
 class NumberedSource(Source):
-    """A source whose frames can be had by number, such as a folder of images.
+    """A source whose frames can be loaded by number, such as a folder of images.
 
-    Times are multiples of 1 / fps.
+    Parameters
+    ----------
+    name : str
+        For messages.
+    length : int
+        Number of frames.
+    fps : float
+        Frames per second; times are multiples of ``1 / fps``.
     """
 
-    def __init__(self, name: str, length: int, fps: float = 25.0):
+    def __init__(self, name: str, length: int, fps: float = DEFAULT_FPS):
         if not 0 < fps < 1e6:
             raise ValueError(f"fps is {fps:g}; expected a number above 0")
         self.name, self._length, self._fps, self._next = name, length, float(fps), 0
@@ -173,9 +218,58 @@ class NumberedSource(Source):
         return StereoFrame(index, index / self._fps, left, right)
 
     def seek(self, time_s: float, index: int | None = None) -> None:
-        # A time that was computed from a number must lead back to that number.
+        # The tolerance makes a time that was computed from a number lead back to that number.
         wanted = int(np.ceil(time_s * self._fps - 1e-6)) if index is None else index
         self._next = min(max(wanted, 0), self._length)
 
     def close(self) -> None:
         self._next = 0
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """The options of :func:`bdis.open_source`, checked.
+
+    Attributes
+    ----------
+    splitter : Splitter
+        Separates the views of pictures that hold both.
+    deinterlace : bool
+        The video is interlaced.
+    fps : float or None
+        Frames per second of images, or to request from a camera.
+    color : bool
+        RGB frames of videos and cameras, else grey.
+    """
+
+    splitter: Splitter
+    deinterlace: bool = False
+    fps: float | None = None
+    color: bool = True
+
+    @property
+    def image_fps(self) -> float:
+        """Frames per second of images, which have no timestamps."""
+        return DEFAULT_FPS if self.fps is None else self.fps
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """One kind of source that :func:`bdis.open_source` can open.
+
+    Attributes
+    ----------
+    name : str
+        For messages, with its article: "a video".
+    detect : callable
+        Whether a place (a path, URL or device, as text) is of this kind.
+    open : callable
+        Creates the source from one place (both views) or two (left and right), and OpenOptions.
+    is_video : bool
+        It has its own frame rate, and may be interlaced.
+    """
+
+    name: str
+    detect: Callable[[str], bool]
+    open: Callable[[list[str], OpenOptions], Source]
+    is_video: bool = False

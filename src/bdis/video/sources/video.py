@@ -1,17 +1,32 @@
-"""Stereo video: both views in one, or a video for each."""
+"""Stereo video, from a file or a URL: both views in one video, or one video for each view."""
 
 from __future__ import annotations
 
-from .source import BadFrame, Source, StereoFrame
+import re
+from pathlib import Path
+
+from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
 from .track import Picture, Track
 from .views import Splitter
 
-TOGETHER = 0.6  # frames; more than half, so that two clocks half a frame apart do not change partners all the time
-MOST_REORDERED = 16  # frames that a decoder holds back
+# Largest time between the views of a pair, in frames: more than half a frame, so that a right video that is half a
+# frame late is not paired now with the left frame before and now with the one after.
+PAIR_TOLERANCE = 0.6
+MOST_REORDERED = 16  # frames that a decoder may hold back
+_URL = re.compile(r"^([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+_MAYBE_FILES = ("http", "https", "file", "ftp")  # may be a file or live; URLs of other schemes are live
 
 
 class VideoSource(Source):
-    """A video, file or URL, whose pictures hold both views."""
+    """A video whose pictures hold both views.
+
+    Parameters
+    ----------
+    track : Track
+        The video.
+    splitter : Splitter
+        Separates the views of its pictures.
+    """
 
     def __init__(self, track: Track, splitter: Splitter):
         self.name, self._track, self._split = track.where, track, splitter
@@ -39,8 +54,7 @@ class VideoSource(Source):
         return StereoFrame(picture.index, picture.time_s, *self._split(picture.pixels), picture.is_suspect)
 
     def seek(self, time_s: float, index: int | None = None) -> None:
-        if self.is_live:
-            super().seek(time_s, index)
+        self.check_seekable()
         self._track.seek(time_s, index)
 
     def close(self) -> None:
@@ -48,17 +62,23 @@ class VideoSource(Source):
 
 
 class TwoVideoSource(Source):
-    """A video for each view; frames of the same time belong together.
+    """A video for each view; frames of the same time form a pair.
 
-    A frame that one of them lacks is reported and left out.  Of live videos, frames that come together belong together.
+    A frame without a partner in the other video is reported and skipped.  Of live videos, frames that arrive at the
+    same time form a pair.
+
+    Parameters
+    ----------
+    left, right : Track
+        The videos.
     """
 
     def __init__(self, left: Track, right: Track):
         self.name = f"{left.where} and {right.where}"
         self._tracks = (left, right)
-        self._held: list[Picture | None] = [None, None]  # pictures that wait for their partner
-        self._explained_s = [float("-inf")] * 2  # until when a lack of frames was reported as damage
-        self._last_s = [0.0, 0.0]  # when the last picture of each was
+        self._held: list[Picture | None] = [None, None]  # pictures whose partner is not read yet
+        self._explained_s = [float("-inf")] * 2  # missing frames up to these times were reported as damage
+        self._last_s = [0.0, 0.0]  # time of the last picture of each video
         self._is_over = False
 
     @property
@@ -80,44 +100,43 @@ class TwoVideoSource(Source):
             left, right = self._take(0), self._take(1)
             if left is None or right is None:
                 self._is_over = True
-                self._report_rest(left, right)
+                self._check_lengths(left, right)
                 return None
             late_s = left.time_s - right.time_s
-            if self.is_live or abs(late_s) < TOGETHER / self.fps:
+            if self.is_live or abs(late_s) < PAIR_TOLERANCE / self.fps:
                 self._held = [None, None]
                 is_suspect = left.is_suspect or right.is_suspect
                 return StereoFrame(left.index, left.time_s, left.pixels, right.pixels, is_suspect)
-            alone, lacks = (0, 1) if late_s < 0 else (1, 0)
-            self._held[alone] = None
+            single, missing = (0, 1) if late_s < 0 else (1, 0)
+            self._held[single] = None
             when = min(left.time_s, right.time_s)
-            if when > self._explained_s[lacks]:
-                raise BadFrame(f"{self._tracks[lacks].where} lacks a frame at {when:.3f} s")
+            if when > self._explained_s[missing]:
+                raise BadFrame(f"{self._tracks[missing].where} has no frame at {when:.3f} s")
         return None
 
     def seek(self, time_s: float, index: int | None = None) -> None:
-        if self.is_live:
-            super().seek(time_s, index)
-        self._forget()
+        self.check_seekable()
+        self._reset()
         for track in self._tracks:
             track.seek(time_s, index)
 
     def close(self) -> None:
-        self._forget()
+        self._reset()
         for track in self._tracks:
             track.close()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._held, self._last_s = [None, None], [0.0, 0.0]
         self._explained_s, self._is_over = [float("-inf")] * 2, False
 
     def _take(self, side: int) -> Picture | None:
-        """The next picture of a track, or the one that still waits for its partner."""
+        """The picture of a track that still waits for its partner, or else the next one."""
         if self._held[side] is None:
             try:
                 self._held[side] = picture = self._tracks[side].read()
                 self._last_s[side] = self._last_s[side] if picture is None else picture.time_s
             except BadFrame as error:
-                # Decoders notice damage some frames before its turn has come.
+                # Decoders report damage some frames before the damaged one would be shown.
                 self._explained_s[side] = self._last_s[side] + (MOST_REORDERED + error.count) / self.fps
                 raise BadFrame(f"{self._tracks[side].where}: {error}", error.count) from error
         return self._held[side]
@@ -130,14 +149,34 @@ class TwoVideoSource(Source):
                 f"{names[0]} has {left:g} frames per second but {names[1]} has {right:g}; convert one of them first"
             )
 
-    def _report_rest(self, left: Picture | None, right: Picture | None) -> None:
+    def _check_lengths(self, left: Picture | None, right: Picture | None) -> None:
+        """Report that one video ended before the other, given what was last read of each."""
         if (left is None) == (right is None):
             return
         shorter, longer = self._tracks if left is None else self._tracks[::-1]
-        there, wanted = shorter.length, longer.length
-        if there is not None and wanted is not None and wanted > there:
+        fewer, more = shorter.length, longer.length
+        if fewer is not None and more is not None and more > fewer:
             raise BadFrame(
-                f"{shorter.where} has {there} frames and {longer.where} has {wanted}: the rest is left out. If the "
-                "missing one is not the last, all after it are of different moments",
-                wanted - there,
+                f"{shorter.where} has {fewer} frames and {longer.where} has {more}: the rest is skipped. If the "
+                "missing frames are not the last ones, the views after them are of different moments",
+                more - fewer,
             )
+
+
+def _open(places: list[str], options: OpenOptions) -> Source:
+    tracks = [
+        Track(place, color=options.color, deinterlace=options.deinterlace, is_live=_is_live(place)) for place in places
+    ]
+    return TwoVideoSource(*tracks) if len(tracks) == 2 else VideoSource(tracks[0], options.splitter)
+
+
+def _is_live(place: str) -> bool | None:
+    """Whether a video is live; None if that is known only after opening it."""
+    scheme = _URL.match(place)
+    if scheme is None:
+        return False
+    return None if scheme[1].lower() in _MAYBE_FILES else True
+
+
+URL = SourceKind("a URL", lambda place: _URL.match(place) is not None, _open, is_video=True)
+VIDEO = SourceKind("a video", lambda place: Path(place).exists(), _open, is_video=True)

@@ -1,4 +1,6 @@
-"""Two views in one picture, and how to take them apart."""
+"""Separates the two views of a picture that holds both."""
+
+from __future__ import annotations
 
 from ...common.arrays import Array
 from ...common.optional import require
@@ -7,14 +9,26 @@ SIDE_BY_SIDE, TOP_BOTTOM = LAYOUTS = ("side-by-side", "top-bottom")
 
 
 def guess_layout(width: int, height: int, squeezed: bool = False) -> str:
-    """How two views are arranged in a picture, told from its shape.
+    """Guess how two views are arranged in a picture from its shape.
 
-    A single view is wider than high, but less than twice as wide.
+    A single view is assumed to be wider than high, but less than twice as wide.
+
+    Parameters
+    ----------
+    width, height : int
+        Size of the picture, px.
+    squeezed : bool
+        Each view was squeezed to half its width or height.
+
+    Returns
+    -------
+    str
+        "side-by-side" or "top-bottom".
 
     Raises
     ------
     ValueError
-        The picture could be anything.
+        The shape fits a single view as well.
 
     Examples
     --------
@@ -27,17 +41,32 @@ def guess_layout(width: int, height: int, squeezed: bool = False) -> str:
         return TOP_BOTTOM
     raise ValueError(
         f"a picture of {width}x{height} has the shape of one view; if it is the left one, give the right one too; if "
-        f"it holds two, say how: --layout {SIDE_BY_SIDE} or {TOP_BOTTOM}, and --squeezed if each has half its width"
+        f"it holds both, add --layout {SIDE_BY_SIDE} or --layout {TOP_BOTTOM}, and --squeezed if each view has half "
+        "its width or height"
     )
 
 
 class Splitter:
-    """Takes pictures of two views apart.
+    """Separates pictures into their left and right views.
 
     Parameters
     ----------
-    layout : "side-by-side" (left view first) or "top-bottom" (left view on top); None: see :func:`guess_layout`
-    squeezed : each view has half its width (side-by-side) or height (top-bottom), and is stretched again
+    layout : {"side-by-side", "top-bottom"}, optional
+        Left view at the left, or at the top.  Default: :func:`guess_layout` for every picture.
+    squeezed : bool
+        Each view was squeezed to half its width (side-by-side) or height (top-bottom), and is stretched back.
+
+    Attributes
+    ----------
+    layout : str or None
+        As given.
+    used : str or None
+        The layout of the last picture.
+
+    Raises
+    ------
+    ValueError
+        There is no such layout.
 
     Examples
     --------
@@ -50,22 +79,39 @@ class Splitter:
     def __init__(self, layout: str | None = None, squeezed: bool = False):
         if layout not in (None, *LAYOUTS):
             raise ValueError(f"layout is {layout!r}; expected {' or '.join(LAYOUTS)}")
-        self._layout, self._squeezed = layout, squeezed
-        self.used: str | None = None  # the layout of the last picture
+        self.layout, self.squeezed = layout, squeezed
+        self.used: str | None = None
 
     def __call__(self, both: Array) -> tuple[Array, Array]:
-        """The left and the right view of a picture (height, width[, channels]); parts of it where that will do."""
+        """Split a picture.
+
+        Parameters
+        ----------
+        both : ndarray, shape (h, w) or (h, w, channels)
+            The picture.
+
+        Returns
+        -------
+        left, right : ndarray
+            Views of ``both``, or copies if they were squeezed.
+
+        Raises
+        ------
+        ValueError
+            The layout cannot be guessed, or the picture cannot be halved.
+        """
         height, width = both.shape[:2]
-        layout = self.used = self._layout or guess_layout(width, height, self._squeezed)
+        layout = self.used = self.layout or guess_layout(width, height, self.squeezed)
         axis = 1 if layout == SIDE_BY_SIDE else 0
         if both.shape[axis] % 2:
             raise ValueError(f"a picture of {width}x{height} cannot be halved for layout {layout}")
         middle = both.shape[axis] // 2
         left, right = (both[:, :middle], both[:, middle:]) if axis else (both[:middle], both[middle:])
-        return (_stretched(left, axis), _stretched(right, axis)) if self._squeezed else (left, right)
+        return (_stretched(left, axis), _stretched(right, axis)) if self.squeezed else (left, right)
 
 
 def _stretched(view: Array, axis: int) -> Array:
+    """A view at twice its size along an axis."""
     cv2 = require("cv2", "stretching squeezed views")
     height, width = view.shape[:2]
     size = (2 * width, height) if axis else (width, 2 * height)

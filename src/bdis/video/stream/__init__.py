@@ -1,1 +1,1 @@
-"""From a source to matched frames, in threads."""
+"""From a source to matched frames: reading, rectifying and matching in overlapping threads."""

@@ -1,4 +1,4 @@
-"""read -> rectify -> match -> deliver: the steps overlap in threads, with short queues between them."""
+"""read -> rectify -> match -> deliver: each step in a thread of its own, with short queues between them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ...common.arrays import Array, size_text
 from ...matching.matcher import StereoMatcher
 from ...matching.result import StereoResult
 from ..sources import Source
-from .queue import Ended, Lane
-from .reader import Arrival, AtEnd, Reader
-from .statistics import Figures, Meter
+from .queue import FrameQueue, QueueClosed
+from .reader import AtEnd, QueuedFrame, Reader
+from .statistics import StatisticsCollector, StreamStatistics
 
-QUEUED_FRAMES = 2  # of a file, between two steps; of a live source only the newest waits
-STOP_S = 5.0  # a thread that does not end by then hangs in a driver, and is left to itself
+QUEUED_FRAMES = 2  # between two steps, of a file; of a live source only the newest frame waits
+STOP_S = 5.0  # a thread that takes longer to end hangs in a driver, and is abandoned
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,20 @@ class DepthFrame:
 
     Attributes
     ----------
-    index, time_s : of the source's frame
-    left, right : the rectified images that were matched, grey or RGB
+    index : int
+        Number of the frame in its source, from 0.
+    time_s : float
+        When it was taken: seconds from the start of a file, or from when a camera was opened.
+    left, right : ndarray, shape (h, w) or (h, w, 3)
+        The rectified images that were matched, grey or RGB.
     result : StereoResult
-    is_suspect : it builds on a damaged frame of its video, and may show what is not there
-    read_s, rectify_s, match_s : what the steps took
-    arrived_s : when the source had it, on the clock of ``time.perf_counter``
+        What the matcher returned.
+    is_suspect : bool
+        It was decoded from a damaged frame of its video; its images may be wrong.
+    read_s, rectify_s, match_s : float
+        Time that each step took, seconds.
+    arrived_s : float
+        When the source had it, on the clock of ``time.perf_counter``.
     """
 
     index: int
@@ -51,23 +59,44 @@ class DepthFrame:
 
 
 class DepthStream:
-    """Depth of every frame of a file, or of the newest frame of a live source.
+    """Matches every frame of a file, or always the newest frame of a live source.
 
-    Iterate over it; the loop's body is the last step.  An error in the body ends the stream, an error in a step comes
-    out of the loop after the frames before it.
+    Iterate over the stream to get its frames; it can be iterated over once.  Reading, rectifying and matching run in
+    threads while the body of the loop handles the frame before.  An exception in the body ends the stream; an
+    exception in one of the threads is raised by the loop, after the frames before it.
 
     Parameters
     ----------
-    source : Source; closed at the end
-    matcher : StereoMatcher; not to be used elsewhere meanwhile.  None: the default one
-    camera : Rectifier, which rectifies on the way, or Rig of a source that is rectified.  None: what the source knows
-    start_s, stop_s : s from the start of a file
-    start_index : what to number the frame at ``start_s``, if it is known
-    every : take only every so many frames
-    video : let each frame start from the one before it (``previous`` of :meth:`StereoMatcher.match`)
-    paced : play a file at its own speed instead of as fast as it goes
-    at_end : "stop", or "loop" (from the beginning again), or "wait" (for a seek)
-    report : called with a sentence for every frame that is lost and every retry; None: they are logged
+    source : Source
+        Where the frames come from; closed at the end.
+    matcher : StereoMatcher, optional
+        Must not be used elsewhere while the stream runs.  Default: ``StereoMatcher()``.
+    camera : Rectifier or Rig, optional
+        A Rectifier if the images of the source have to be rectified, or the Rig of images that are rectified.
+        Default: the rig of the source, if it has one.
+    start_s : float
+        Where to start in a file, seconds.
+    start_index : int, optional
+        Number of the frame at ``start_s``, if it is known.
+    stop_s : float, optional
+        Where to stop in a file, seconds; a frame at exactly this time is left out.
+    every : int
+        Use only every so many frames.
+    video : bool
+        Start each match from the result of the frame before (``previous`` of :meth:`StereoMatcher.match`).
+    paced : bool
+        Play a file at its own speed instead of as fast as possible.
+    at_end : {"stop", "loop", "wait"}
+        At the end of a file, end the stream, start again, or pause until :meth:`seek`.
+    report : callable, optional
+        Called with a sentence for every lost frame and every retry.  Default: they are logged as warnings.
+
+    Attributes
+    ----------
+    source : Source
+        As given.
+    reader : Reader
+        Reads the source; ``reader.paced`` and ``reader.at_end`` may be changed while the stream runs.
 
     Examples
     --------
@@ -80,7 +109,7 @@ class DepthStream:
     0 1
     1 1
     2 1
-    >>> stream.figures().frames
+    >>> stream.statistics().frames
     3
     """
 
@@ -103,31 +132,29 @@ class DepthStream:
         self._matcher = StereoMatcher() if matcher is None else matcher
         self._video = video
         self._report = report or logging.getLogger(__name__).warning
-        self._meter = Meter()
+        self._statistics = StatisticsCollector()
         capacity = 1 if source.is_live else QUEUED_FRAMES
-        self._to_rectify: Lane[Arrival] = Lane(capacity, source.is_live)
-        self._to_match: Lane[Arrival] = Lane(capacity, source.is_live)
-        self._to_deliver: Lane[tuple[int, DepthFrame]] = Lane(capacity, source.is_live)
-        self._lanes: tuple[Lane[Any], ...] = (self._to_rectify, self._to_match, self._to_deliver)
+        self._to_rectify: FrameQueue[QueuedFrame] = FrameQueue(capacity, source.is_live)
+        self._to_match: FrameQueue[QueuedFrame] = FrameQueue(capacity, source.is_live)
+        self._to_deliver: FrameQueue[tuple[int, DepthFrame]] = FrameQueue(capacity, source.is_live)
+        self._queues: tuple[FrameQueue[Any], ...] = (self._to_rectify, self._to_match, self._to_deliver)
         self.reader = Reader(
-            source, self._meter, self._report, self._throw_away,
+            source, self._statistics, self._report, self._discard_queued,
             start_s=start_s, start_index=start_index, stop_s=stop_s, every=every, paced=paced, at_end=at_end,
         )  # fmt: skip
-        self._last: Arrival | None = None
-        self._shape: tuple[int, ...] | None = None  # of the images; one of another size is of no use
+        self._last: QueuedFrame | None = None
+        self._shape: tuple[int, ...] | None = None  # of the first frame; frames of another size are skipped
         self._threads: list[threading.Thread] = []
-
-    # ------------------------------------------------------------ for the one who listens
 
     def __iter__(self) -> Iterator[DepthFrame]:
         self._start()
         try:
             while True:
-                take, frame = self._to_deliver.get()
-                if take == self.reader.take:
-                    self._meter.delivered(time.perf_counter() - frame.arrived_s, frame.is_suspect)
+                seek_count, frame = self._to_deliver.get()
+                if seek_count == self.reader.seek_count:
+                    self._statistics.add_delivered(time.perf_counter() - frame.arrived_s, frame.is_suspect)
                     yield frame
-        except Ended:
+        except QueueClosed:
             return
         finally:
             self.close()
@@ -141,49 +168,52 @@ class DepthStream:
     def close(self) -> None:
         """Stop all threads and close the source."""
         self.reader.stop()
-        for lane in self._lanes:
-            lane.end()
+        for queue in self._queues:
+            queue.close()
         for thread in self._threads:
-            if thread.is_alive() and thread is not threading.current_thread():  # not alive: over, or about to start
+            # A thread that is not alive has ended, or is about to start and will end at once.
+            if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(STOP_S)
         if not self._threads:
             self.source.close()
 
-    def figures(self) -> Figures:
-        """How it is doing, or how it went."""
-        return self._meter.figures(sum(lane.dropped for lane in self._lanes))
+    def statistics(self) -> StreamStatistics:
+        """Frames per second, latency and lost frames up to now; also after the end."""
+        return self._statistics.statistics(sum(queue.dropped for queue in self._queues))
 
     @cached_property
     def rig(self) -> Rig | None:
-        """The rectified cameras, if they are known."""
+        """The rectified cameras; None if they are not known."""
         if isinstance(self.camera, Rectifier):
             return self.camera.rig
         return self.source.rig if self.camera is None else self.camera
 
-    # ------------------------------------------------------------ for the one who steers
+    # ------------------------------------------------------------ control, from any thread
 
     @property
     def matcher(self) -> StereoMatcher:
+        """The matcher in use."""
         return self._matcher
 
     @property
     def is_paused(self) -> bool:
+        """Whether the stream is paused."""
         return self.reader.is_paused
 
     def pause(self) -> None:
-        """Hold after the frames that are on their way."""
+        """Deliver no more frames than those that were read already."""
         self.reader.pause()
 
     def play(self) -> None:
-        """Go on after :meth:`pause`."""
+        """Continue after :meth:`pause`."""
         self.reader.play()
 
     def step(self) -> None:
-        """Let one frame through, and hold."""
+        """Pause, and deliver one more frame."""
         self.reader.step()
 
     def seek(self, time_s: float) -> None:
-        """Go on with the frame at ``time_s``, which is also shown if the stream is paused.
+        """Continue with the frame at ``time_s``, which is delivered even while paused.
 
         Raises
         ------
@@ -193,105 +223,104 @@ class DepthStream:
         self.reader.seek(time_s)
 
     def use(self, matcher: StereoMatcher) -> None:
-        """Match with another matcher from the next frame on; a paused stream does its last frame again."""
+        """Use another matcher from the next frame on; while paused, the last frame is matched again with it."""
         self._matcher = matcher
         last = self._last
         if last is not None and self.is_paused:
-            self._to_match.put(replace(last, again=True, arrived_s=time.perf_counter()))
+            self._to_match.put(replace(last, is_repeated=True, arrived_s=time.perf_counter()))
 
     # ------------------------------------------------------------ the steps, one thread each
 
     def _start(self) -> None:
         if self._threads:
             raise RuntimeError("a stream can be run only once")
-        _ = self.rig  # a source may have to read a frame to know; from now on it belongs to a thread
-        steps: list[tuple[Callable[[Lane[Any]], None], Lane[Any]]] = [(self._read, self._to_match)]
+        _ = self.rig  # a source may have to read a frame for it; from now on only the reading thread may
+        steps: list[tuple[Callable[[FrameQueue[Any]], None], FrameQueue[Any]]] = [(self._read, self._to_match)]
         if isinstance(self.camera, Rectifier):
             steps = [(self._read, self._to_rectify), (self._rectify, self._to_match)]
         steps.append((self._match, self._to_deliver))
         self._threads = [
-            threading.Thread(target=self._guarded, args=step, name=f"bdis{step[0].__name__}", daemon=True)
+            threading.Thread(target=self._run_step, args=step, name=f"bdis{step[0].__name__}", daemon=True)
             for step in steps
         ]
         for thread in self._threads:
             thread.start()
 
-    def _guarded(self, step: Callable[[Lane[Any]], None], output: Lane[Any]) -> None:
-        """Run a step; however it ends, the one after it hears of it."""
+    def _run_step(self, step: Callable[[FrameQueue[Any]], None], output: FrameQueue[Any]) -> None:
+        """Run a step; however it ends, its output is closed, with its error if there is one."""
         error: BaseException | None = None
         try:
             step(output)
-        except Ended:
+        except QueueClosed:
             pass
         except BaseException as caught:
             error = caught
-        output.end(error)
+        output.close(error)
 
-    def _read(self, output: Lane[Arrival]) -> None:
+    def _read(self, output: FrameQueue[QueuedFrame]) -> None:
         try:
-            while (work := self.reader.read()) is not None and output.put(work):
+            while (queued := self.reader.read()) is not None and output.put(queued):
                 pass
         finally:
             self.source.close()
 
-    def _rectify(self, output: Lane[Arrival]) -> None:
+    def _rectify(self, output: FrameQueue[QueuedFrame]) -> None:
         assert isinstance(self.camera, Rectifier)
         is_first = True
         while True:
-            work = self._to_rectify.get()
+            queued = self._to_rectify.get()
             begin = time.perf_counter()
             try:
-                left, right = self.camera(work.frame.left, work.frame.right)
+                left, right = self.camera(queued.frame.left, queued.frame.right)
             except (ValueError, TypeError) as error:
-                self._lost(work, error, is_first)
+                self._skip(queued, error, is_first)
                 continue
             is_first = False
             took = time.perf_counter() - begin
-            self._meter.time("rectify", took)
-            if not output.put(replace(work, frame=replace(work.frame, left=left, right=right), rectify_s=took)):
+            self._statistics.add_time("rectify", took)
+            if not output.put(replace(queued, frame=replace(queued.frame, left=left, right=right), rectify_s=took)):
                 return
 
-    def _match(self, output: Lane[tuple[int, DepthFrame]]) -> None:
+    def _match(self, output: FrameQueue[tuple[int, DepthFrame]]) -> None:
         previous: StereoResult | None = None
-        last_matcher, last_take = self._matcher, self.reader.take
+        last_matcher, last_seek_count = self._matcher, self.reader.seek_count
         is_first = True
         while True:
-            work = self._to_match.get()
-            matcher, frame = self._matcher, work.frame
-            if matcher is not last_matcher or work.take != last_take or work.again or not self._video:
+            queued = self._to_match.get()
+            matcher, frame, seek_count = self._matcher, queued.frame, queued.seek_count
+            if matcher is not last_matcher or seek_count != last_seek_count or queued.is_repeated or not self._video:
                 previous = None
             begin = time.perf_counter()
             try:
                 self._check_size(frame.left)
                 result = matcher.match(frame.left, frame.right, previous=previous)
             except (ValueError, TypeError) as error:
-                self._lost(work, error, is_first)
+                self._skip(queued, error, is_first)
                 continue
             took = time.perf_counter() - begin
-            self._meter.time("match", took)
-            previous, last_matcher, last_take, is_first = result, matcher, work.take, False
-            self._last = work
+            self._statistics.add_time("match", took)
+            previous, last_matcher, last_seek_count, is_first = result, matcher, seek_count, False
+            self._last = queued
             done = DepthFrame(
                 frame.index, frame.time_s, frame.left, frame.right, result, frame.is_suspect,
-                work.read_s, work.rectify_s, took, work.arrived_s,
+                queued.read_s, queued.rectify_s, took, queued.arrived_s,
             )  # fmt: skip
-            if not output.put((work.take, done)):
+            if not output.put((seek_count, done)):
                 return
 
-    def _throw_away(self) -> None:
-        for lane in self._lanes:
-            lane.clear()
+    def _discard_queued(self) -> None:
+        for queue in self._queues:
+            queue.clear()
 
     def _check_size(self, left: Array) -> None:
         shape = left.shape[:2]
-        if self._shape not in (None, shape):
-            sizes = size_text(shape), size_text(self._shape or shape)
-            raise ValueError(f"it is {sizes[0]} but the frames before it are {sizes[1]}")
+        if self._shape is not None and self._shape != shape:
+            raise ValueError(f"it is {size_text(shape)} but the frames before it are {size_text(self._shape)}")
         self._shape = shape
 
-    def _lost(self, work: Arrival, error: Exception, is_first: bool) -> None:
-        """A frame that cannot be used: one among good ones is skipped, but if the first cannot, none can."""
+    def _skip(self, queued: QueuedFrame, error: Exception, is_first: bool) -> None:
+        """Report a frame that cannot be matched; if it is the first one, none can be, and the error is raised."""
         if is_first:
             raise error
-        self._meter.damaged()
-        self._report(f"{self.source.name}: frame {work.frame.index}: {error}; skipped")
+        self._statistics.add_damaged()
+        self._report(f"{self.source.name}: frame {queued.frame.index}: {error}; skipped")

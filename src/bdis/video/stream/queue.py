@@ -1,4 +1,4 @@
-"""The queues between the steps of a stream: short, and never in the way of stopping."""
+"""The queues between the threads of a stream: short, and closed from either end."""
 
 from __future__ import annotations
 
@@ -7,26 +7,33 @@ from collections import deque
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
-# Windows does not deliver Ctrl-C to a thread that waits without end.
-PATIENCE_S = 0.5
+POLL_S = 0.5  # Windows does not deliver Ctrl-C to a thread that waits without a timeout
 
 
-class Ended(Exception):
-    """Nothing more will come out of a lane."""
+class QueueClosed(Exception):
+    """The queue is closed and empty."""
 
 
-class Lane(Generic[Item]):
-    """Hands items from one thread to the next.
+class FrameQueue(Generic[Item]):
+    """Hands items from one thread to the next, in order.
 
     Parameters
     ----------
-    capacity : how many may wait
-    newest_only : a full lane throws its oldest item away and counts it, instead of letting the giver wait
+    capacity : int
+        How many items may wait.
+    newest_only : bool
+        What happens to an item that is put into a full queue.  True: the oldest waiting item is dropped and counted.
+        False: :meth:`put` blocks until there is room.
+
+    Attributes
+    ----------
+    dropped : int
+        Number of items that were dropped.
 
     Examples
     --------
-    >>> lane = Lane(1, newest_only=True)
-    >>> lane.put("old"), lane.put("new"), lane.get(), lane.dropped
+    >>> queue = FrameQueue(1, newest_only=True)
+    >>> queue.put("old"), queue.put("new"), queue.get(), queue.dropped
     (True, True, 'new', 1)
     """
 
@@ -34,55 +41,67 @@ class Lane(Generic[Item]):
         self._items: deque[Item] = deque()
         self._changed = threading.Condition()
         self._capacity, self._newest_only = capacity, newest_only
-        self._is_over = False
+        self._is_closed = False
         self._error: BaseException | None = None
         self.dropped = 0
 
     def put(self, item: Item) -> bool:
-        """Hand an item over; False if nobody wants any more."""
+        """Append an item.
+
+        Returns
+        -------
+        bool
+            False if the queue is closed; the item is discarded then.
+        """
         with self._changed:
-            while not self._is_over and len(self._items) >= self._capacity:
+            while not self._is_closed and len(self._items) >= self._capacity:
                 if self._newest_only:
                     self._items.popleft()
                     self.dropped += 1
                 else:
-                    self._changed.wait(PATIENCE_S)
-            if self._is_over:
+                    self._changed.wait(POLL_S)
+            if self._is_closed:
                 return False
             self._items.append(item)
             self._changed.notify_all()
             return True
 
     def get(self) -> Item:
-        """The oldest item, when there is one.
+        """Remove and return the oldest item; blocks until there is one.
 
         Raises
         ------
-        Ended
-            There will be none.
+        QueueClosed
+            The queue was closed and is empty.
         Exception
-            What the giver ended with; what was handed over before comes first.
+            The queue is empty and was closed with this error.
         """
         with self._changed:
-            while not self._items and not self._is_over:
-                self._changed.wait(PATIENCE_S)
+            while not self._items and not self._is_closed:
+                self._changed.wait(POLL_S)
             if self._items:
                 item = self._items.popleft()
                 self._changed.notify_all()
                 return item
             if self._error is not None:
                 raise self._error
-            raise Ended
+            raise QueueClosed
 
-    def end(self, error: BaseException | None = None) -> None:
-        """Nothing more will be put; what waits can still be had."""
+    def close(self, error: BaseException | None = None) -> None:
+        """Refuse further items; those that wait can still be taken.
+
+        Parameters
+        ----------
+        error : BaseException, optional
+            Raised by :meth:`get` once the queue is empty.  Ignored if the queue is closed already.
+        """
         with self._changed:
-            if not self._is_over:
-                self._is_over, self._error = True, error
+            if not self._is_closed:
+                self._is_closed, self._error = True, error
                 self._changed.notify_all()
 
     def clear(self) -> None:
-        """Throw away what waits."""
+        """Discard all items that wait, without counting them as dropped."""
         with self._changed:
             self._items.clear()
             self._changed.notify_all()

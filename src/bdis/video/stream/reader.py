@@ -1,4 +1,4 @@
-"""Reading the frames of a stream: paused, sought, at its own speed, tried again; one after the other."""
+"""Reads the frames of a stream: pause, seek, playback speed, retries."""
 
 from __future__ import annotations
 
@@ -9,49 +9,69 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..sources import BadFrame, Source, SourceLost, StereoFrame
-from .clock import Pace
-from .statistics import Meter
+from .clock import PlaybackClock
+from .statistics import StatisticsCollector
 
 FIRST_RETRY_S, LONGEST_RETRY_S = 0.5, 10.0
 AtEnd = Literal["stop", "loop", "wait"]
 
 
 @dataclass(frozen=True)
-class Arrival:
-    """A frame that was read.
+class QueuedFrame:
+    """A frame on its way through a stream.
 
     Attributes
     ----------
-    frame : as the source has it, or later rectified
-    read_s, rectify_s : what that took
-    arrived_s : when the source had it, on the clock of ``time.perf_counter``
-    take : a seek begins a new take; what is still on its way from the one before is thrown away
-    again : it was matched before, with other settings
+    frame : StereoFrame
+        As the source delivered it; its images are replaced by the rectified ones.
+    read_s, rectify_s : float
+        Time that each step took, seconds.
+    arrived_s : float
+        When the source had it, on the clock of ``time.perf_counter``.
+    seek_count : int
+        Number of seeks before it was read; frames from before the latest seek are discarded.
+    is_repeated : bool
+        It was matched before with other settings.
     """
 
     frame: StereoFrame
     read_s: float
     arrived_s: float
-    take: int
+    seek_count: int
     rectify_s: float = 0.0
-    again: bool = False
+    is_repeated: bool = False
 
 
 class Reader:
-    """Takes frames from a source; one thread calls :meth:`read`, others steer it.
+    """Reads frames from a source.  One thread calls :meth:`read`; other threads may call the other methods.
 
     Parameters
     ----------
-    source, start_s, start_index, stop_s, every, paced, at_end : as in :class:`bdis.DepthStream`
-    meter : counts what is damaged and tried again
-    report : called with a sentence for every frame that is lost and every retry
-    throw_away : called when a seek makes what is on its way worthless
+    source : Source
+        Where the frames come from.
+    statistics : StatisticsCollector
+        Counts damaged frames and retries.
+    report : callable
+        Called with a sentence for every lost frame and every retry.
+    discard_queued : callable
+        Called without arguments after a seek, to discard the frames that were read before it.
+    start_s, start_index, stop_s, every, paced, at_end
+        As in :class:`bdis.DepthStream`.
+
+    Attributes
+    ----------
+    is_paused : bool
+        Frames are let through only by :meth:`step` and :meth:`seek`.
+    paced, at_end
+        May be changed at any time.
+    seek_count : int
+        Number of seeks so far.
 
     Examples
     --------
     >>> from bdis.video.sources import open_source
     >>> source = open_source("render:plane,frames=5,height=32,width=48")
-    >>> reader = Reader(source, Meter(), print, lambda: None, start_s=0.04, every=2)
+    >>> reader = Reader(source, StatisticsCollector(), print, lambda: None, start_s=0.04, every=2)
     >>> reader.read().frame.index, reader.read().frame.index, reader.read()
     (1, 3, None)
     """
@@ -59,9 +79,9 @@ class Reader:
     def __init__(
         self,
         source: Source,
-        meter: Meter,
+        statistics: StatisticsCollector,
         report: Callable[[str], None],
-        throw_away: Callable[[], None],
+        discard_queued: Callable[[], None],
         *,
         start_s: float = 0.0,
         start_index: int | None = None,
@@ -74,119 +94,132 @@ class Reader:
             raise ValueError(f"every is {every}; expected 1 or more")
         self.source, self.start_s, self.paced, self.at_end = source, start_s, paced, at_end
         self._start_index, self._stop_s, self._every = start_index, stop_s, every
-        self._meter, self._report, self._throw_away = meter, report, throw_away
-        self._control = threading.Condition()
-        self._pace = Pace()
+        self._statistics, self._report, self._discard_queued = statistics, report, discard_queued
+        self._changed = threading.Condition()
+        self._clock = PlaybackClock()
         self._is_stopping = self.is_paused = False
         self._steps = 0  # frames to let through although paused
-        self._wanted: tuple[float, int | None] | None = (start_s, start_index) if start_s > 0 else None
-        self._count = 0  # frames since the last seek
-        self._has_read = False  # anything at all
-        self.take = 0
+        # Time and index of the next seek.
+        self._target: tuple[float, int | None] | None = (start_s, start_index) if start_s > 0 else None
+        self._count = 0  # frames read since the last seek
+        self._has_read = False  # any frame at all
+        self.seek_count = 0
 
-    def read(self) -> Arrival | None:
-        """The next frame whose turn it is, when it is its turn; None when it is over."""
-        while self._wait_for_turn():
+    def read(self) -> QueuedFrame | None:
+        """Read the next frame; blocks while paused, and until the frame is due if ``paced``.
+
+        Returns
+        -------
+        QueuedFrame or None
+            None at the end, or after :meth:`stop`.
+        """
+        while self._wait_until_allowed():
             begin = time.perf_counter()
             frame = self._next_frame()
             arrived = time.perf_counter()
             if frame is None or (self._stop_s is not None and frame.time_s >= self._stop_s):
-                if not self._goes_on_after_end():
+                if not self._continues_after_end():
                     return None
                 continue
             self._count, self._has_read = self._count + 1, True
             if (self._count - 1) % self._every:
                 continue
-            with self._control:
+            with self._changed:
                 self._steps = max(0, self._steps - 1)
             read_s = arrived - begin
-            self._meter.time("read", read_s)
+            self._statistics.add_time("read", read_s)
             if self.paced and not self.source.is_live and not self.is_paused:
-                self._sleep(self._pace.wait_s(frame.time_s))
+                self._sleep(self._clock.wait_s(frame.time_s))
                 arrived = time.perf_counter()
-            return Arrival(frame, read_s, arrived, self.take)
+            return QueuedFrame(frame, read_s, arrived, self.seek_count)
         return None
 
-    # ------------------------------------------------------------ for the one who steers
+    # ------------------------------------------------------------ control, from any thread
 
     def stop(self) -> None:
-        """Let :meth:`read` come to its end."""
-        with self._control:
+        """Make :meth:`read` return None as soon as possible."""
+        with self._changed:
             self._is_stopping = True
-            self._control.notify_all()
+            self._changed.notify_all()
 
     def pause(self) -> None:
-        with self._control:
+        """Let no more frames through."""
+        with self._changed:
             self.is_paused, self._steps = True, 0
 
     def play(self) -> None:
-        with self._control:
+        """Continue after :meth:`pause`."""
+        with self._changed:
             self.is_paused = False
-            self._control.notify_all()
+            self._changed.notify_all()
 
     def step(self) -> None:
-        """Let one frame through, and hold."""
-        with self._control:
+        """Pause, and let one more frame through."""
+        with self._changed:
             self.is_paused = True
             self._steps += 1
-            self._control.notify_all()
+            self._changed.notify_all()
 
     def seek(self, time_s: float) -> None:
-        """Go on with the frame at ``time_s``, which is also let through while paused."""
-        if self.source.is_live:
-            raise ValueError(f"{self.source.name} is live: there is nothing to go back to")
-        with self._control:
-            self._wanted = (time_s, None)
+        """Continue with the frame at ``time_s``, which is let through even while paused.
+
+        Raises
+        ------
+        ValueError
+            The source is live.
+        """
+        self.source.check_seekable()
+        with self._changed:
+            self._target = (time_s, None)
             self._steps = 1 if self.is_paused else 0
-            self._control.notify_all()
+            self._changed.notify_all()
 
     # ------------------------------------------------------------ inside
 
     def _next_frame(self) -> StereoFrame | None:
-        """The next frame that can be had; a source that is lost is tried again, less and less often."""
+        """The next frame that can be read.  A lost live source is opened again, at growing intervals."""
         wait_s = FIRST_RETRY_S
         while not self._is_stopping:
             try:
                 return self.source.read()
             except BadFrame as error:
-                self._meter.damaged(error.count)
+                self._statistics.add_damaged(error.count)
                 self._report(f"{self.source.name}: {error}; skipped")
             except SourceLost as error:
-                self._meter.retried()
+                self._statistics.add_retry()
                 self._report(f"{error}; trying again in {wait_s:g} s")
                 self.source.close()
                 self._sleep(wait_s)
                 wait_s = min(2 * wait_s, LONGEST_RETRY_S)
         return None
 
-    def _wait_for_turn(self) -> bool:
-        """Wait while paused, and go where a seek wants; False if it is over."""
-        with self._control:
-            while self.is_paused and not self._steps and self._wanted is None and not self._is_stopping:
-                self._control.wait()
-                self._pace.reset()
-            wanted, self._wanted = self._wanted, None
-        if wanted is not None:
-            self.take += 1
+    def _wait_until_allowed(self) -> bool:
+        """Wait while paused, then seek if that was asked for; False if the reader was stopped."""
+        with self._changed:
+            while self.is_paused and not self._steps and self._target is None and not self._is_stopping:
+                self._changed.wait()
+                self._clock.reset()
+            target, self._target = self._target, None
+        if target is not None:
+            self.seek_count += 1
             self._count = 0
-            self._throw_away()
-            self._pace.reset()
-            self.source.seek(*wanted)
+            self._discard_queued()
+            self._clock.reset()
+            self.source.seek(*target)
         return not self._is_stopping
 
-    def _goes_on_after_end(self) -> bool:
-        """The end was reached: begin again, or wait for a seek, or do neither."""
-        self._pace.reset()
+    def _continues_after_end(self) -> bool:
+        """At the end of the source: start again ("loop"), or pause until a seek ("wait"); False for "stop"."""
+        self._clock.reset()
         if self.at_end == "loop" and self._has_read:
             self.source.seek(self.start_s, self._start_index)
         elif self.at_end == "wait":
-            with self._control:
-                self.is_paused, self._steps = True, 0
+            self.pause()
         else:
             return False
         return True
 
     def _sleep(self, seconds: float) -> None:
-        """Wait, but not when it is time to stop or to go elsewhere."""
-        with self._control:
-            self._control.wait_for(lambda: self._is_stopping or self._wanted is not None, max(0.0, seconds))
+        """Sleep; a stop or a seek ends it early."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_stopping or self._target is not None, max(0.0, seconds))

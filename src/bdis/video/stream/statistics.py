@@ -1,4 +1,4 @@
-"""How a stream is doing: frames per second, latency, what was lost, memory."""
+"""Statistics of a stream: frames per second, latency, lost frames, memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_SHORTEST_S, _STEP, _BINS = 1e-6, 1.02, 1200  # up to 2e4 s in steps of 2 %
+# The bins of a histogram grow by 2 % each, from 1 microsecond to 2e4 s.
+_SHORTEST_S, _BIN_RATIO, _BINS = 1e-6, 1.02, 1200
 RECENT_FRAMES = 30
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Median, 95th and 99th percentile of some times, ms; NaN before the first."""
+class Percentiles:
+    """Percentiles of a set of times, in milliseconds; NaN if the set is empty.
+
+    Attributes
+    ----------
+    p50, p95, p99 : float
+        Median, 95th and 99th percentile.
+    """
 
     p50: float
     p95: float
@@ -25,22 +32,33 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Figures:
-    """How a stream is doing.
+class StreamStatistics:
+    """What a stream has done so far.
 
     Attributes
     ----------
-    frames : delivered
-    dropped : of a live source, because newer ones had come
-    damaged : could not be read or used, or were missing
-    suspect : delivered, but build on damaged ones
-    retries : times a live source was opened again
-    seconds : since the first frame was delivered
-    fps : frames delivered per second, over all that time
-    recent_fps : over the last 30 frames
-    latency_ms : from when the source had a frame until it was delivered
-    read_ms, rectify_ms, match_ms : time of the steps
-    memory_mb : of the process, resident; NaN where the system does not say
+    frames : int
+        Frames delivered.
+    dropped : int
+        Frames of a live source that were left out because newer ones had arrived.
+    damaged : int
+        Frames that were missing, or that could not be read or matched.
+    suspect : int
+        Delivered frames that were decoded from a damaged one.
+    retries : int
+        How often a live source was opened again.
+    seconds : float
+        Time from the first to the last delivered frame.
+    fps : float
+        Frames delivered per second, on average.
+    recent_fps : float
+        The same of the last 30 frames.
+    latency_ms : Percentiles
+        Time from when the source had a frame until it was delivered.
+    read_ms, rectify_ms, match_ms : Percentiles
+        Time that each step took.
+    memory_mb : float
+        Resident memory of the process; NaN where the system does not tell.
     """
 
     frames: int
@@ -51,22 +69,22 @@ class Figures:
     seconds: float
     fps: float
     recent_fps: float
-    latency_ms: Spread
-    read_ms: Spread
-    rectify_ms: Spread
-    match_ms: Spread
+    latency_ms: Percentiles
+    read_ms: Percentiles
+    rectify_ms: Percentiles
+    match_ms: Percentiles
     memory_mb: float
 
 
 class Histogram:
-    """Times, in as much memory for a day of frames as for one; percentiles to 2 %.
+    """Counts of times in logarithmic bins: constant memory, percentiles with an error of at most 2 %.
 
     Examples
     --------
     >>> times = Histogram()
     >>> for milliseconds in range(1, 101):
     ...     times.add(milliseconds / 1e3)
-    >>> round(times.spread().p50 / 5) * 5
+    >>> round(times.percentiles().p50 / 5) * 5
     50
     """
 
@@ -74,19 +92,21 @@ class Histogram:
         self._counts = np.zeros(_BINS, np.int64)
 
     def add(self, seconds: float) -> None:
-        place = int(np.log(max(seconds, _SHORTEST_S) / _SHORTEST_S) / np.log(_STEP))
+        """Count a time."""
+        place = int(np.log(max(seconds, _SHORTEST_S) / _SHORTEST_S) / np.log(_BIN_RATIO))
         self._counts[min(place, _BINS - 1)] += 1
 
-    def spread(self) -> Spread:
+    def percentiles(self) -> Percentiles:
+        """Percentiles of all times that were added."""
         summed = np.cumsum(self._counts)
         if not summed[-1]:
-            return Spread(float("nan"), float("nan"), float("nan"))
+            return Percentiles(float("nan"), float("nan"), float("nan"))
         places = np.searchsorted(summed, np.array([0.50, 0.95, 0.99]) * summed[-1])
-        return Spread(*(float(1e3 * _SHORTEST_S * _STEP ** (place + 0.5)) for place in places))
+        return Percentiles(*(float(1e3 * _SHORTEST_S * _BIN_RATIO ** (place + 0.5)) for place in places))
 
 
-class Meter:
-    """Counts what a stream does; its threads may all write to it."""
+class StatisticsCollector:
+    """Collects the statistics of a stream; all of its threads may call it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -95,23 +115,23 @@ class Meter:
         self._first_s = self._last_s = float("nan")
         self._recent: deque[float] = deque(maxlen=RECENT_FRAMES + 1)
 
-    def time(self, step: str, seconds: float) -> None:
-        """A step took so long."""
+    def add_time(self, step: str, seconds: float) -> None:
+        """Add the time that a step ("read", "rectify" or "match") took."""
         with self._lock:
             self._times[step].add(seconds)
 
-    def damaged(self, count: int = 1) -> None:
-        """Frames could not be read or used."""
+    def add_damaged(self, count: int = 1) -> None:
+        """Count frames that were missing, or could not be read or matched."""
         with self._lock:
             self._damaged += count
 
-    def retried(self) -> None:
-        """A live source had to be opened again."""
+    def add_retry(self) -> None:
+        """Count an attempt to open a live source again."""
         with self._lock:
             self._retries += 1
 
-    def delivered(self, latency_s: float, is_suspect: bool = False) -> None:
-        """A frame reached its destination."""
+    def add_delivered(self, latency_s: float, is_suspect: bool = False) -> None:
+        """Count a frame that was delivered now."""
         now = time.perf_counter()
         with self._lock:
             self._times["latency"].add(latency_s)
@@ -122,12 +142,18 @@ class Meter:
             self._last_s = now
             self._recent.append(now)
 
-    def figures(self, dropped: int) -> Figures:
-        """All of it, now."""
+    def statistics(self, dropped: int) -> StreamStatistics:
+        """All statistics up to now.
+
+        Parameters
+        ----------
+        dropped : int
+            Frames that the queues have dropped.
+        """
         with self._lock:
             seconds = self._last_s - self._first_s if self._frames else 0.0
             recent = self._recent[-1] - self._recent[0] if len(self._recent) > 1 else 0.0
-            return Figures(
+            return StreamStatistics(
                 frames=self._frames,
                 dropped=dropped,
                 damaged=self._damaged,
@@ -136,16 +162,21 @@ class Meter:
                 seconds=seconds,
                 fps=(self._frames - 1) / seconds if seconds > 0 else float("nan"),
                 recent_fps=(len(self._recent) - 1) / recent if recent > 0 else float("nan"),
-                latency_ms=self._times["latency"].spread(),
-                read_ms=self._times["read"].spread(),
-                rectify_ms=self._times["rectify"].spread(),
-                match_ms=self._times["match"].spread(),
+                latency_ms=self._times["latency"].percentiles(),
+                read_ms=self._times["read"].percentiles(),
+                rectify_ms=self._times["rectify"].percentiles(),
+                match_ms=self._times["match"].percentiles(),
                 memory_mb=resident_mb(),
             )
 
 
 def resident_mb() -> float:
-    """Memory of this process that is in RAM, MB; NaN where the system does not say.
+    """Resident memory of this process.
+
+    Returns
+    -------
+    float
+        Megabytes; NaN on systems other than Linux.
 
     Examples
     --------

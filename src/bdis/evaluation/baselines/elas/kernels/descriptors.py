@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 
 from .....vector.array_types import BYTES
 from .....vector.cache import inner, kernel
-from .....vector.simd import _address, _call
+from .....vector.simd import call_llvm, element_pointer
 
 SIZE = 16  # bytes of a descriptor
 MARGIN = 3  # px along the image's border without one: 2 of its neighbourhood, 1 of the Sobel filter
@@ -28,13 +28,13 @@ def _l1_distance_of(size):
             memory, wide = ir.VectorType(ir.IntType(8), size), ir.VectorType(ir.IntType(32), size)
             values = []
             for kind, place in ((sig.args[0], args[:3]), (sig.args[3], args[3:])):
-                value = builder.load(_address(context, builder, kind, *place, memory))
+                value = builder.load(element_pointer(context, builder, kind, *place, memory))
                 value.align = 1
                 values.append(builder.zext(value, wide))
             difference = builder.sub(*values)
             false = ir.Constant(ir.IntType(1), 0)
-            absolute = _call(builder, f"llvm.abs.v{size}i32", wide, [difference, false])
-            return _call(builder, f"llvm.vector.reduce.add.v{size}i32", ir.IntType(32), [absolute])
+            absolute = call_llvm(builder, f"llvm.abs.v{size}i32", wide, [difference, false])
+            return call_llvm(builder, f"llvm.vector.reduce.add.v{size}i32", ir.IntType(32), [absolute])
 
         return types.int32(a, types.uint64, types.uint64, b, types.uint64, types.uint64), generate
 

@@ -1,4 +1,4 @@
-"""What is done: a line per frame, written when the frame is safe in all outputs."""
+"""The log of a recording: one line per frame, written when the frame is complete in all outputs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,27 @@ from typing import Any
 
 from ...common.atomic import Place, named, write_whole
 
-JOURNAL = "frames.csv"
+FRAME_LOG = "frames.csv"
 
 
 @dataclass(frozen=True)
 class FrameRecord:
-    """A frame that is done.
+    """A frame that is complete in all outputs.
 
     Attributes
     ----------
-    index, time_s : of the source's frame
-    read_ms, rectify_ms, match_ms, write_ms : what the steps took
-    latency_ms : from when the source had it until it was delivered to be written
-    coverage : share of pixels that are known
-    suspect : 1 if it builds on a damaged frame of its video, else 0
+    index : int
+        Number of the frame in its source.
+    time_s : float
+        Its time in the source, seconds.
+    read_ms, rectify_ms, match_ms, write_ms : float
+        Time that each step took.
+    latency_ms : float
+        Time from when the source had the frame until writing began.
+    coverage : float
+        Share of known pixels, 0 to 1.
+    suspect : int
+        1 if it was decoded from a damaged frame of its video, else 0.
     """
 
     index: int
@@ -39,22 +46,24 @@ class FrameRecord:
 _NAMES = [field.name for field in fields(FrameRecord)]
 
 
-class Journal:
-    """Records, each handed to the system when :meth:`add` returns: whatever ends the process, it is there.
+class FrameLog:
+    """Writes the log of frames.  A record is in the file when :meth:`add` returns, even if the process is killed.
 
     Parameters
     ----------
-    path : the file
-    keep : what it begins with; all else that is in it goes
+    path : path
+        The file; what it contained is replaced.
+    keep : list of FrameRecord, optional
+        Records to begin with.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     journal = Journal(f"{folder}/frames.csv")
-    ...     journal.add(FrameRecord(7, 0.28, 2, 0, 5, 1, 9, 0.9))
-    ...     journal.close()
-    ...     [record.index for record in read_journal(f"{folder}/frames.csv")]
+    ...     log = FrameLog(f"{folder}/frames.csv")
+    ...     log.add(FrameRecord(7, 0.28, 2, 0, 5, 1, 9, 0.9))
+    ...     log.close()
+    ...     [record.index for record in read_frame_log(f"{folder}/frames.csv")]
     [7]
     """
 
@@ -64,17 +73,17 @@ class Journal:
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # closed by close()
 
     def add(self, record: FrameRecord) -> None:
-        """Keep a record.
+        """Append a record.
 
         Raises
         ------
         OSError
-            It cannot be written; then the file is as it was.
+            The record cannot be written; the file stays as it was.
         """
         line, before = _line(_texts(record)).encode(), self._file.tell()
         try:
             written = self._file.write(line)
-            while written < len(line):  # the rest, or what is wrong with it
+            while written < len(line):  # a second attempt writes the rest, or raises the error
                 written += self._file.write(line[written:])
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -82,25 +91,36 @@ class Journal:
             raise named(error, self._path) from error
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 
-def read_journal(path: Place) -> list[FrameRecord]:
-    """All records; a line that was cut short ends them.
+def read_frame_log(path: Place) -> list[FrameRecord]:
+    """Read the log of a recording.
+
+    Parameters
+    ----------
+    path : path
+        ``frames.csv`` of a recording.
+
+    Returns
+    -------
+    list of FrameRecord
+        All records up to the first incomplete line.
 
     Raises
     ------
     OSError
         The file cannot be read.
     ValueError
-        It is not such a file.
+        It is not the log of a recording.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Journal(f"{folder}/frames.csv", [FrameRecord(0, 0.0, 2, 0, 5, 1, 9, 0.9)]).close()
-    ...     read_journal(f"{folder}/frames.csv")[0].match_ms
+    ...     FrameLog(f"{folder}/frames.csv", [FrameRecord(0, 0.0, 2, 0, 5, 1, 9, 0.9)]).close()
+    ...     read_frame_log(f"{folder}/frames.csv")[0].match_ms
     5.0
     """
     header, _, body = Path(path).read_text().partition("\n")
@@ -117,6 +137,7 @@ def read_journal(path: Place) -> list[FrameRecord]:
 
 
 def _texts(record: FrameRecord) -> list[str]:
+    """The fields of a record as text; the time keeps all digits, so that it is read back exactly."""
     index, time_s, *times, coverage, suspect = astuple(record)
     texts = [f"{value:.3f}" for value in times]
     return [str(index), repr(float(time_s)), *texts, f"{coverage:.4f}", str(suspect)]

@@ -1,4 +1,4 @@
-"""The picture of a preview: the left image, the depth in colours that stay the same, and what the colours mean."""
+"""A picture of the preview video: the left image, the depth in colours, and a colour bar."""
 
 from __future__ import annotations
 
@@ -10,65 +10,80 @@ from ...common.arrays import Array
 from ...common.optional import require
 from ...files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 
-LEAST_HEIGHT, MOST_WIDTH = 240, 640  # px of a panel: legible, and the whole fits a screen
+MIN_HEIGHT, MAX_WIDTH = 240, 640  # px of the image: legible, and the whole picture fits a screen
 BAR_WIDTH = 120
 UNITS = {"depth": "mm", "disparity": "px"}
 BACKGROUND = (0x16, 0x18, 0x1B)
-_INK = "#e6e8ea"
-ENOUGH = 0.2  # share of known pixels that says something about the range
+_TEXT_COLOR = "#e6e8ea"
+MIN_COVERAGE = 0.2  # share of known pixels that a frame needs to choose the range of the colours
 
 
-class SideBySide:
-    """Draws pictures of one size and one range.
+class PreviewPicture:
+    """Draws the pictures of a preview; a depth has the same colour in all of them.
 
     Parameters
     ----------
-    quantity : "depth" or "disparity"
-    shape : (height, width) of the images
-    near_far : the range of the colours, mm or px; None: from the first frame of which enough is known.  What comes
-        before it is shown as unknown
+    quantity : {"depth", "disparity"}
+        What the colours show.
+    shape : (int, int)
+        Height and width of the images.
+    near_far : (float, float), optional
+        Range of the colours, mm or px.  Default: chosen from the first frame with enough known pixels; in the frames
+        before it, all pixels are shown as unknown.
 
     Attributes
     ----------
-    size : (width, height) of the pictures, even numbers
+    size : (int, int)
+        Width and height of the pictures, px; even numbers.
+    unit : str
+        "mm" or "px".
+    near_far : (float, float) or None
+        Range of the colours, None if it is not chosen yet.
 
     Examples
     --------
     >>> import numpy as np
-    >>> draw = SideBySide("depth", (480, 640), (30, 90))
+    >>> draw = PreviewPicture("depth", (480, 640), (30, 90))
     >>> draw(np.zeros((480, 640), np.uint8), np.full((480, 640), 50, np.float32)).shape
     (480, 1400, 3)
     """
 
     def __init__(self, quantity: str, shape: tuple[int, int], near_far: tuple[float, float] | None = None):
         height, width = shape
-        scale = min(max(1.0, LEAST_HEIGHT / height), MOST_WIDTH / width)
-        self._panel = (max(2, round(width * scale)), 2 * max(1, round(height * scale / 2)))
-        tall = max(self._panel[1], LEAST_HEIGHT)
-        self._rows = slice((tall - self._panel[1]) // 2, (tall - self._panel[1]) // 2 + self._panel[1])
-        self._quantity = quantity
-        self._is_scaled = self._panel != (width, height)
-        self.size = (2 * self._panel[0] + BAR_WIDTH, tall)
+        scale = min(max(1.0, MIN_HEIGHT / height), MAX_WIDTH / width)
+        self._image_size = (max(2, round(width * scale)), 2 * max(1, round(height * scale / 2)))
+        tall = max(self._image_size[1], MIN_HEIGHT)
+        self._rows = slice((tall - self._image_size[1]) // 2, (tall - self._image_size[1]) // 2 + self._image_size[1])
+        self._quantity, self.unit = quantity, UNITS[quantity]
+        self._is_scaled = self._image_size != (width, height)
+        self.size = (2 * self._image_size[0] + BAR_WIDTH, tall)
         self._picture = np.full((tall, self.size[0], 3), BACKGROUND, np.uint8)
         self.near_far: tuple[float, float] | None = None
-        self._table = color_table(COLORMAPS[quantity], UNKNOWN_ON_DARK)[:, None]  # as OpenCV wants it
+        self._table = color_table(COLORMAPS[quantity], UNKNOWN_ON_DARK)[:, None]  # in the shape that OpenCV expects
         if near_far is not None:
-            self._use(near_far)
+            self._set_range(near_far)
         else:
             self._draw_bar(None)
 
     def __call__(self, left: Array, values: Array) -> NDArray[np.uint8]:
-        """The picture, uint8 RGB; it is drawn over by the next one.
+        """Draw a picture.
 
         Parameters
         ----------
-        left : (height, width) grey or (height, width, 3) RGB
-        values : float32 (height, width), mm or px; NaN = unknown
+        left : ndarray, shape (h, w) or (h, w, 3)
+            Left image, grey or RGB.
+        values : ndarray of float32, shape (h, w)
+            Depth in mm or disparity in px; NaN = unknown.
+
+        Returns
+        -------
+        ndarray of uint8, shape (size[1], size[0], 3)
+            RGB; overwritten by the next call.
         """
         cv2 = require("cv2", "a preview")
-        if self.near_far is None and np.count_nonzero(np.isfinite(values)) >= ENOUGH * values.size:
-            self._use(round_range(values))
-        width = self._panel[0]
+        if self.near_far is None and np.count_nonzero(np.isfinite(values)) >= MIN_COVERAGE * values.size:
+            self._set_range(round_range(values))
+        width = self._image_size[0]
         self._picture[self._rows, :width] = self._fitted(as_rgb_bytes(left), cv2.INTER_AREA)
         shown = self._fitted(values, cv2.INTER_NEAREST)
         steps = np.zeros(shown.shape, np.uint8) if self.near_far is None else color_steps(shown, self.near_far)
@@ -79,15 +94,15 @@ class SideBySide:
         if not self._is_scaled:
             return image
         cv2 = require("cv2", "a preview")
-        fitted: Array = cv2.resize(np.ascontiguousarray(image), self._panel, interpolation=method)
+        fitted: Array = cv2.resize(np.ascontiguousarray(image), self._image_size, interpolation=method)
         return fitted
 
-    def _use(self, near_far: tuple[float, float]) -> None:
+    def _set_range(self, near_far: tuple[float, float]) -> None:
         self.near_far = near_far
         self._draw_bar(near_far)
 
     def _draw_bar(self, near_far: tuple[float, float] | None) -> None:
-        """The colours with numbers beside them, once; without a range there are no numbers yet."""
+        """Draw the colour bar into the picture, which keeps it; without a range it has no numbers."""
         width, height = BAR_WIDTH, self.size[1]
         figure = require("matplotlib.figure", "a preview").Figure(
             figsize=(width / 100, height / 100), dpi=100, facecolor=[part / 255 for part in BACKGROUND]
@@ -103,21 +118,21 @@ class SideBySide:
         )
         bar.set_xticks([])
         bar.yaxis.tick_right()
-        bar.tick_params(axis="y", colors=_INK, labelsize=11, length=4, pad=3)
+        bar.tick_params(axis="y", colors=_TEXT_COLOR, labelsize=11, length=4, pad=3)
         if near_far is None:
             bar.set_yticks([])
         for side in bar.spines.values():
             side.set_visible(False)
-        text = {"color": _INK, "fontsize": 11, "transform": figure.transFigure, "va": "center"}
-        figure.text(edge, 1 - 22 * line, f"{self._quantity}, {UNITS[self._quantity]}", **text)
+        text = {"color": _TEXT_COLOR, "fontsize": 11, "transform": figure.transFigure, "va": "center"}
+        figure.text(edge, 1 - 22 * line, f"{self._quantity}, {self.unit}", **text)
         grey = figure.add_axes((edge, 18 * line, 12 / width, 12 * line))
         grey.set_facecolor([part / 255 for part in UNKNOWN_ON_DARK])
         grey.set_xticks([])
         grey.set_yticks([])
         for side in grey.spines.values():
-            side.set_color(_INK)
+            side.set_color(_TEXT_COLOR)
             side.set_linewidth(0.5)
         figure.text(edge + 18 / width, 24 * line, "unknown", **{**text, "fontsize": 10})
         canvas = require("matplotlib.backends.backend_agg", "a preview").FigureCanvasAgg(figure)
         canvas.draw()
-        self._picture[:, 2 * self._panel[0] :] = np.asarray(canvas.buffer_rgba())[:height, :width, :3]
+        self._picture[:, 2 * self._image_size[0] :] = np.asarray(canvas.buffer_rgba())[:height, :width, :3]

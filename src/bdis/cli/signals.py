@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM that let the work at hand be finished."""
+"""Ctrl-C and SIGTERM that let the current work be finished."""
 
 import signal
 import sys
@@ -10,16 +10,18 @@ from typing import Any, Self
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class GentleStop:
-    """While it is entered, the first signal calls ``stop`` from another thread; the second one ends at once.
+class StopOnSignal:
+    """Context manager: the first signal asks the work to stop, the second one ends the process at once.
 
     Parameters
     ----------
-    stop : asks the work to end; it may wait for it
+    stop : callable
+        Asks the work to stop. It is called in another thread, so it may wait.
 
     Attributes
     ----------
-    signal : number of the signal that came, or None
+    signal : int or None
+        Number of the signal received.
     """
 
     def __init__(self, stop: Callable[[], None]):
@@ -27,21 +29,21 @@ class GentleStop:
         self._stop = stop
         self._wake = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="bdis_stop", daemon=True)
-        self._before: dict[int, Any] = {}
+        self._previous_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
         self._watcher.start()
-        if threading.current_thread() is threading.main_thread():  # no other may handle signals
-            self._before = {number: signal.signal(number, self._heard) for number in SIGNALS}
+        if threading.current_thread() is threading.main_thread():  # Python lets no other thread handle signals
+            self._previous_handlers = {number: signal.signal(number, self._handle) for number in SIGNALS}
         return self
 
     def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)
         self._wake.set()
         self._watcher.join()
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
             if number == signal.SIGINT:
                 raise KeyboardInterrupt

@@ -1,0 +1,56 @@
+"""The images of ``bdis match`` and ``bdis rectify``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import LAYOUTS, Layout
+from .terminal import UsageError
+
+if TYPE_CHECKING:
+    from ..common.arrays import Array
+
+
+@dataclass(frozen=True)
+class ImagePair:
+    """The options that say where the two images are."""
+
+    left: Annotated[
+        Path, typer.Argument(metavar="LEFT", help="Left image; with --layout, the image that holds both views.")
+    ]
+    right: Annotated[Path | None, typer.Argument(metavar="RIGHT", help="Right image.")] = None
+    layout: Layout = None
+
+    def read(self) -> tuple[Array, Array]:
+        """Read both images.
+
+        Returns
+        -------
+        left, right : ndarray, shape (h, w) or (h, w, 3)
+            Of the same size and type.
+
+        Raises
+        ------
+        UsageError
+            The options contradict each other.
+        ValueError
+            The images do not form a pair.
+        """
+        from ..files.images import read_image
+        from ..matching.images import check_pair
+        from ..video.sources.views import Splitter
+
+        if self.layout is None:
+            if self.right is None:
+                raise UsageError(f"RIGHT is missing; if LEFT holds both views, add --layout {LAYOUTS[0]}")
+            return check_pair(read_image(self.left), read_image(self.right))
+        if self.right is not None:
+            raise UsageError("--layout is for one image with both views, but RIGHT is given as well")
+        try:
+            return check_pair(*Splitter(self.layout)(read_image(self.left)))
+        except ValueError as error:
+            raise ValueError(f"{self.left}: {error}") from error

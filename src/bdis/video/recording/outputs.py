@@ -1,0 +1,202 @@
+"""What can be recorded: one table of outputs, and the plan that chooses among them.
+
+A new output is a :class:`FrameWriter` and a line in ``OUTPUTS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...cameras.rig import Rig
+from ...common.arrays import Array
+from ..stream.depth_stream import DepthFrame
+from .depth_video import DEPTH_VIDEO, STEPS_PER_MM, DepthVideo
+from .frame_files import (
+    FrameFiles,
+    WriteFile,
+    write_cloud_file,
+    write_depth_file,
+    write_disparity_file,
+    write_probability_file,
+    write_sigma_file,
+)
+from .preview_picture import PreviewPicture
+from .preview_video import PREVIEW_VIDEO, PreviewVideo
+from .writer import FrameWriter
+
+
+@dataclass(frozen=True)
+class RecordingPlan:
+    """What to record of each frame, and how.
+
+    Attributes
+    ----------
+    save : tuple of str
+        Names of :data:`OUTPUTS`.
+    shape : (int, int)
+        Height and width of the rectified images.
+    rig : Rig, optional
+        Of the rectified images; without it there is no depth, and previews show disparity.
+    fps : float, optional
+        Frames per second, if known.
+    max_depth_mm : float, optional
+        Pixels that are farther away are recorded as unknown.
+    steps_per_mm : int
+        Values of the depth video are this many times the depth in mm.
+    near_far : (float, float), optional
+        Range of the preview's colours, in mm (in px without a rig).  Default: chosen from the first frames.
+
+    Raises
+    ------
+    ValueError
+        There is no such output, or it needs a rig.
+
+    Examples
+    --------
+    >>> RecordingPlan(("video",), (480, 640))
+    Traceback (most recent call last):
+    ValueError: video needs a rig; without one, choose among disparity, probability, preview
+    """
+
+    save: tuple[str, ...]
+    shape: tuple[int, int]
+    rig: Rig | None = None
+    fps: float | None = None
+    max_depth_mm: float | None = None
+    steps_per_mm: int = STEPS_PER_MM
+    near_far: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.save:
+            if name not in OUTPUTS:
+                raise ValueError(f"{name!r} cannot be recorded; choose among {', '.join(OUTPUTS)}")
+            if self.rig is None and OUTPUTS[name].needs_rig:
+                possible = [other for other, output in OUTPUTS.items() if not output.needs_rig]
+                raise ValueError(f"{name} needs a rig; without one, choose among {', '.join(possible)}")
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What an earlier run has left of an output.
+
+    Attributes
+    ----------
+    frames : int
+        How many frames of it to keep; 0 for a new recording.
+    first_s : float or None
+        Time of the first frame, if there is one.
+    entry : dict
+        The entry of the output in the manifest; empty if it has none.
+    """
+
+    frames: int = 0
+    first_s: float | None = None
+    entry: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output that a recording may have.
+
+    Attributes
+    ----------
+    path : str
+        Name in the folder of the recording; that of a folder ends with a slash.
+    open : callable
+        Creates the FrameWriter from its path, the RecordingPlan and what is there already.
+    needs_rig : bool
+        It cannot be written without a rig.
+    uses_depth : bool
+        It is written from the depth if there is a rig.
+    uses_color : bool
+        It shows the colours of the left image.
+    uses_variance : bool
+        It contains the uncertainty of the depth.
+    is_video : bool
+        One file for all frames, the last of which is complete only when the next one is written.
+    """
+
+    path: str
+    open: Callable[[Path, RecordingPlan, Earlier], FrameWriter]
+    needs_rig: bool = False
+    uses_depth: bool = False
+    uses_color: bool = False
+    uses_variance: bool = False
+    is_video: bool = False
+
+
+class DepthVideoWriter(FrameWriter):
+    """All depth in one lossless video."""
+
+    def __init__(self, path: Path, plan: RecordingPlan, earlier: Earlier):
+        height, width = plan.shape
+        self._steps_per_mm = plan.steps_per_mm
+        self._video = DepthVideo(
+            path, (width, height), steps_per_mm=plan.steps_per_mm, fps=plan.fps, keep=earlier.frames
+        )
+
+    @property
+    def too_far(self) -> int:  # type: ignore[override]
+        return self._video.too_far
+
+    def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
+        assert depth_mm is not None
+        self._video.write(depth_mm, frame.time_s)
+
+    def close(self) -> None:
+        self._video.close()
+
+    def manifest_entry(self) -> dict[str, Any]:
+        return {"unit": "mm", "steps_per_mm": self._steps_per_mm, "unknown": 0}
+
+
+class PreviewWriter(FrameWriter):
+    """A video of the left image beside the depth in colours."""
+
+    in_background = True  # where there is a second core
+
+    def __init__(self, path: Path, plan: RecordingPlan, earlier: Earlier):
+        self._quantity = "disparity" if plan.rig is None else "depth"
+        # The colours must mean the same before and after an interruption.
+        shown = earlier.entry
+        near_far = (shown["near"], shown["far"]) if "near" in shown else plan.near_far
+        self._picture = PreviewPicture(self._quantity, plan.shape, near_far)
+        self._video = PreviewVideo(path, self._picture, first_s=earlier.first_s, fps=plan.fps, keep=earlier.frames)
+
+    def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
+        self._video.write(frame.left, frame.result.disparity if depth_mm is None else depth_mm, frame.time_s)
+
+    def close(self) -> None:
+        self._video.close()
+
+    def manifest_entry(self) -> dict[str, Any] | None:
+        if self._picture.near_far is None:
+            return None
+        near, far = self._picture.near_far
+        return {"shows": f"{self._quantity}_{self._picture.unit}", "near": near, "far": far}
+
+
+def _files(ending: str, write_file: WriteFile) -> Callable[[Path, RecordingPlan, Earlier], FrameWriter]:
+    def open_files(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
+        return FrameFiles(path, ending, write_file, plan.rig, plan.max_depth_mm)
+
+    return open_files
+
+
+OUTPUTS = {
+    "depth": Output("depth/", _files("tiff", write_depth_file), needs_rig=True, uses_depth=True),
+    "disparity": Output("disparity/", _files("tiff", write_disparity_file)),
+    "probability": Output("probability/", _files("tiff", write_probability_file)),
+    "sigma": Output(
+        "sigma/", _files("tiff", write_sigma_file), needs_rig=True, uses_depth=True, uses_variance=True
+    ),
+    "cloud": Output(
+        "cloud/", _files("ply", write_cloud_file),
+        needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True,
+    ),
+    "video": Output(DEPTH_VIDEO, DepthVideoWriter, needs_rig=True, uses_depth=True, is_video=True),
+    "preview": Output(PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True),
+}  # fmt: skip

@@ -1,0 +1,95 @@
+"""The images beside the 3-D view: left image, a map with its colour bar, and the values of a pixel."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ..cameras.rgb import as_rgb_bytes
+from ..files.colors import UNKNOWN_ON_DARK
+from .frame_maps import FrameMaps, colored, unit_of
+from .html_text import box, color_bar, pixel_text
+from .page import Page, Panel
+
+MAX_WIDTH = 640  # px; of larger images only every so many pixels are sent
+PANEL_WIDTH = 330  # px
+_JPEG_QUALITY = 85
+_STEPS = {"depth": 0.1, "disparity": 0.1, "sigma": 0.01}  # as many digits can be typed
+
+
+class ImagePanel(Panel):
+    """A panel of its own at the left edge, with the ranges of the colours below the images."""
+
+    def __init__(self, page: Page):
+        super().__init__(page)
+        gui = page.gui
+        self._has_ranges = False
+        self._is_fit_requested = threading.Event()
+        panel = gui.add_panel()
+        with panel.add_tab("Pictures"):
+            blank = np.full((30, 40, 3), UNKNOWN_ON_DARK, np.uint8)
+            self._left = gui.add_image(blank, label="Left image, rectified", format="jpeg", jpeg_quality=_JPEG_QUALITY)
+            choice = gui.add_dropdown("Map", page.map_names, initial_value=page.map_names[0])
+            choice.on_update(lambda event: page.change_display(shown_map=choice.value))
+            self._map = gui.add_image(blank, format="jpeg", jpeg_quality=_JPEG_QUALITY)
+            self._bars = gui.add_html("")
+            self._pixel = gui.add_html("")
+            with gui.add_folder("Colour ranges"):
+                self._ranges = {
+                    name: gui.add_vector2(
+                        f"{name.capitalize()}, {unit_of(name, page.rig)}", (0.0, 1.0), step=_STEPS[name]
+                    )
+                    for name in page.map_names
+                    if name != "probability"
+                }
+                fit = gui.add_button("Fit to this frame", hint="Sets the ranges to the values of the current frame.")
+        for control in self._ranges.values():
+            control.on_update(lambda event: self._take_ranges())
+        fit.on_click(lambda event: self._request_fit())
+        panel.dock_left()
+        panel.set_width(PANEL_WIDTH)
+
+    def show_frame(self, maps: FrameMaps) -> None:
+        self._fit(maps)
+        display = self._page.display
+        name = display.shown_map
+        step = max(1, -(-maps.frame.left.shape[1] // MAX_WIDTH))
+        self._left.image = as_rgb_bytes(maps.frame.left[::step, ::step])
+        self._map.image = colored(name, maps[name][::step, ::step], display.range_of(name))
+        bars = [self._bar("Map", name)]
+        if display.cloud_color not in ("image", name) and self._page.rig is not None:
+            bars.append(self._bar("Cloud", display.cloud_color, has_unknown=False))
+        self._bars.content = "".join(bars)
+        self._pixel.content = box(pixel_text(maps, self._page.pixel)[0])
+
+    def _bar(self, what: str, name: str, has_unknown: bool = True) -> str:
+        unit, value_range = unit_of(name, self._page.rig), self._page.display.range_of(name)
+        return color_bar(f"{what}: {name}", name, unit, value_range, has_unknown)
+
+    def _fit(self, maps: FrameMaps) -> None:
+        """Set the ranges from the first frame with any known pixel, and again when the button was pressed."""
+        if self._has_ranges and not self._is_fit_requested.is_set():
+            return
+        self._is_fit_requested.clear()
+        if not maps.result.known.any():
+            return
+        self._has_ranges = True
+        ranges = {name: maps.fitted_range(name) for name in self._ranges}
+        self._page.change_display(ranges=ranges)
+        for name, control in self._ranges.items():
+            control.value = ranges[name]
+
+    def _request_fit(self) -> None:
+        self._is_fit_requested.set()
+        self._page.needs_redraw = True
+
+    def _take_ranges(self) -> None:
+        ranges = {name: control.value for name, control in self._ranges.items()}
+        for name, (low, high) in ranges.items():
+            if not low < high:
+                text = f"the colours of {name} range from {low:g} to {high:g}; the first value must be the smaller one"
+                return self._page.show_message("display", text)
+        self._page.show_message("display", None)
+        if ranges != self._page.display.ranges:
+            self._page.change_display(ranges=ranges)

@@ -1,0 +1,127 @@
+"""What the panels of the page share, and their interface."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .display_options import DisplayOptions
+from .frame_maps import FrameMaps, map_names
+from .html_text import notice
+from .receiver import FrameReceiver
+
+
+class Page:
+    """The state of the page, shared by all panels and all browsers.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+        Serves the page.
+    receiver : FrameReceiver
+        Has the newest frame.
+    title : str
+        Of the browser tab.
+    folder : Path
+        Where the buttons save files.
+    preset : str
+        Name of the preset that the settings of the matcher began as.
+    max_depth_mm, is_turning
+        As in :class:`DisplayOptions`.
+
+    Attributes
+    ----------
+    gui : viser.GuiApi
+        Creates controls.
+    stream : DepthStream
+        The stream that is displayed.
+    rig : Rig or None
+        Its rectified cameras; None: there is no depth.
+    map_names : tuple of str
+        Names of the available maps.
+    display : DisplayOptions
+        What is displayed; changed by :meth:`change_display`.
+    shown : FrameMaps or None
+        Maps of the frame that is displayed; None before the first.
+    pixel : (int, int) or None
+        Column and row of the pixel that was clicked.
+    needs_redraw : bool
+        The frame that is displayed must be drawn again.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        receiver: FrameReceiver,
+        *,
+        title: str,
+        folder: Path,
+        preset: str,
+        max_depth_mm: float | None,
+        is_turning: bool,
+    ):
+        self.server, self.gui, self.receiver, self.stream = server, server.gui, receiver, receiver.stream
+        self.title, self.folder, self.preset = title, folder, preset
+        self.rig = self.stream.rig
+        self.map_names = map_names(self.rig, bool(self.stream.matcher.settings.variance))
+        self.display = DisplayOptions(self.map_names[0], max_depth_mm=max_depth_mm, is_turning=is_turning)
+        self.shown: FrameMaps | None = None
+        self.pixel: tuple[int, int] | None = None
+        self.needs_redraw = False
+        self._lock = threading.Lock()
+        self._messages: dict[str, tuple[str, float]] = {}  # HTML of each topic, and when it disappears
+
+    def change_display(self, **changes: Any) -> None:
+        """Change some of the display options and draw the frame again."""
+        with self._lock:
+            self.display = replace(self.display, **changes)
+        self.needs_redraw = True
+
+    def show_message(self, topic: str, text: str | None, kind: str = "error", seconds: float = float("inf")) -> None:
+        """Show a message at the top of the page, instead of the one with the same topic.
+
+        Parameters
+        ----------
+        topic : str
+            What the message is about.
+        text : str or None
+            Plain text; None removes the message.
+        kind : {"error", "done", "busy"}
+            Colour of the message.
+        seconds : float
+            How long it is shown.
+        """
+        shown = "" if text is None else notice(text, kind)
+        self._messages = {**self._messages, topic: (shown, time.monotonic() + seconds)}
+
+    def messages(self) -> str:
+        """HTML of all messages that have not expired."""
+        now = time.monotonic()
+        return "".join(text for text, end_s in self._messages.values() if now < end_s)
+
+
+class Panel:
+    """A group of controls or texts on the page.
+
+    Subclasses create their controls in ``__init__`` and override the methods that they need.
+
+    Parameters
+    ----------
+    page : Page
+        Shared by all panels.
+    """
+
+    def __init__(self, page: Page):
+        self._page = page
+
+    def show_frame(self, maps: FrameMaps) -> None:
+        """Display a frame; called for new frames and after changes of the display options."""
+
+    def refresh(self) -> None:
+        """Update texts that change without a new frame; called a few times per second."""
+
+    def view_moved(self) -> None:
+        """React to a user who has moved the 3-D view."""

@@ -1,0 +1,76 @@
+"""The controls of a video: play, pause, step, seek, speed and loop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ..video.sources.source import DEFAULT_FPS
+from .page import Page, Panel
+
+HOLD_S = 1.0  # after a user has moved the time slider, it does not follow the video for this long
+
+
+class PlaybackPanel(Panel):
+    """The folder "Playback"; of a live source it has only Play and Pause, of a single image nothing."""
+
+    def __init__(self, page: Page):
+        super().__init__(page)
+        self._stream = stream = page.stream
+        source = stream.source
+        self._is_at_end = False
+        self._slider: Any = None
+        self._moved_s = 0.0
+        if source.length == 1:
+            return
+        duration_s = (source.length - 1) / source.fps if source.length and source.fps else 0.0
+        buttons = ("Play", "Pause") if source.is_live else ("Play", "Pause", "Step", "Restart")
+        gui = page.gui
+        with gui.add_folder("Playback"):
+            gui.add_button_group("Video", buttons).on_click(lambda event: self._press(event.target.value))
+            if source.is_live:
+                return
+            if duration_s > 0:
+                self._slider = gui.add_slider(
+                    "Time, s", min=0.0, max=round(duration_s, 3), step=round(1 / (source.fps or DEFAULT_FPS), 4),
+                    initial_value=min(max(stream.reader.start_s, 0.0), round(duration_s, 3)),
+                )  # fmt: skip
+                self._slider.on_update(self._seek)
+            self._paced = gui.add_checkbox(
+                "Own speed", stream.reader.paced, hint="Off: as fast as the depth can be computed."
+            )
+            self._paced.on_update(self._set_paced)
+            self._loop = gui.add_checkbox("Loop", stream.reader.at_end == "loop", hint="Off: pause at the end.")
+            self._loop.on_update(self._set_loop)
+
+    def refresh(self) -> None:
+        """Move the slider to the newest frame."""
+        frame, length = self._page.receiver.newest, self._stream.source.length
+        if frame is None:
+            return
+        self._is_at_end = length is not None and frame.index >= length - 1
+        if self._slider is not None and time.monotonic() - self._moved_s >= HOLD_S:
+            self._slider.value = min(round(frame.time_s, 3), self._slider.max)
+
+    def _press(self, button: str) -> None:
+        if button == "Pause":
+            self._stream.pause()
+        elif button == "Step":
+            self._stream.step()
+        elif button == "Restart":
+            self._stream.seek(self._stream.reader.start_s)
+        else:
+            if self._is_at_end and self._stream.is_paused:
+                self._stream.seek(self._stream.reader.start_s)
+            self._stream.play()
+
+    def _seek(self, event: Any) -> None:
+        if event.client is not None:  # else it was moved by `refresh`
+            self._moved_s = time.monotonic()
+            self._stream.seek(float(self._slider.value))
+
+    def _set_paced(self, event: Any) -> None:
+        self._stream.reader.paced = self._paced.value
+
+    def _set_loop(self, event: Any) -> None:
+        self._stream.reader.at_end = "loop" if self._loop.value else "wait"

@@ -1,0 +1,104 @@
+"""The interface of the two views in the centre of the page, and what both use."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .display_options import DisplayOptions
+from .frame_maps import FrameMaps
+
+Vector = NDArray[np.float64]
+FIELD_OF_VIEW = math.radians(40)  # vertical, of the browser's camera
+_MARKER_COLOR = (0, 230, 255)  # does not occur in tissue, blood or highlights
+
+
+@dataclass(frozen=True)
+class Viewpoint:
+    """Where the browser's camera starts; y points down.
+
+    Attributes
+    ----------
+    position, look_at : ndarray of float64, shape (3,)
+        The camera, and the point that it looks at.
+    """
+
+    position: Vector
+    look_at: Vector
+
+    @property
+    def distance(self) -> float:
+        return float(np.linalg.norm(self.position - self.look_at))
+
+
+class Marker:
+    """A ball with a label at the point that was clicked.
+
+    Parameters
+    ----------
+    scene : viser.SceneApi
+        Where to add it.
+    parent : str
+        Name of the parent node.
+    """
+
+    def __init__(self, scene: Any, parent: str):
+        self._ball = scene.add_icosphere(f"{parent}/mark", 1.0, color=_MARKER_COLOR, visible=False, cast_shadow=False)
+        # Browsers prepare the shape of each letter once, a few per frame.  A hidden label with all letters that can
+        # occur makes them ready before the first click.
+        letters = "0123456789 ± .mpx unknown"
+        self._label = scene.add_label(f"{parent}/mark_label", letters, visible=False, anchor="bottom-center")
+
+    def hide(self) -> None:
+        """Show no marker."""
+        self._ball.visible = self._label.visible = False
+
+    def show(self, point: Vector, radius: float, text: str) -> None:
+        """Show the marker at a point."""
+        self._ball.position, self._ball.scale = point, radius
+        self._label.position, self._label.text = point - [0, 1.6 * radius, 0], text
+        self._ball.visible = self._label.visible = True
+
+
+class SceneView(ABC):
+    """What is drawn in the centre of the page.
+
+    Attributes
+    ----------
+    marker : Marker
+        At the pixel that was clicked.
+    viewpoint : Viewpoint or None
+        Where the browser's camera starts; None until it is known.
+    """
+
+    marker: Marker
+    viewpoint: Viewpoint | None = None
+
+    @abstractmethod
+    def show_frame(self, maps: FrameMaps, display: DisplayOptions) -> None:
+        """Draw a frame."""
+
+    @abstractmethod
+    def pick(self, origin: Any, direction: Any) -> tuple[int, int] | None:
+        """Column and row of the pixel that a ray from the camera hits; None if there is none."""
+
+    @abstractmethod
+    def point_at(self, maps: FrameMaps, pixel: tuple[int, int]) -> tuple[Vector, float] | None:
+        """Position of a pixel in the scene and a suitable radius of its marker; None if it is unknown."""
+
+    def turn(self, seconds: float | None) -> None:
+        """Turn to where the animation is after ``seconds``; None: to its start.  A flat view does not turn."""
+        return None
+
+    def mark(self, maps: FrameMaps, pixel: tuple[int, int] | None, text: str) -> None:
+        """Show the marker at a pixel, or hide it."""
+        place = None if pixel is None else self.point_at(maps, pixel)
+        if place is None:
+            self.marker.hide()
+        else:
+            self.marker.show(*place, text)

@@ -1,0 +1,265 @@
+"""``bdis run`` that is interrupted, killed or has no room, and ``--resume``."""
+
+import errno
+import os
+import signal
+import subprocess
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import bdis
+from bdis.cli.app import run
+from bdis.synthetic.renderer import render
+from bdis.video.recording import read_depth_video, read_frame_log, read_manifest, recording
+from tests.cli.commands import fails, needs_posix
+from tests.cli.recordings import (
+    ENDLESS,
+    FAST,
+    SMALL,
+    check_readable,
+    finished,
+    frames_in,
+    indices,
+    start,
+    wait_for_frames,
+)
+from tests.video.videos import write_video
+
+av = pytest.importorskip("av")
+
+
+# --- It ends before the end -------------------------------------------------------------------------------------------
+
+
+@needs_posix
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
+def test_stopped_from_outside_leaves_all_readable_and_goes_on(tmp_path, how):
+    out = tmp_path / "out"
+    process = start("run", ENDLESS, *FAST, "--save", "video,preview,depth", "-o", out)
+    wait_for_frames(out, 15)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    frames = check_readable(out, 15, how == signal.SIGKILL)
+    manifest = read_manifest(out)
+    assert "Traceback" not in said
+    if how == signal.SIGKILL:
+        assert manifest["state"] == "running"
+    else:
+        assert process.returncode == 128 + how
+        assert (manifest["state"], manifest["reason"], manifest["frames"]) == ("interrupted", how.name, frames)
+        assert len(frames_in(out / "preview.mp4")) == len(list(read_depth_video(out / "depth.mkv"))) == frames
+        assert f"{frames} frames are in {out}; the same command with --resume continues" in said
+    process = start("run", ENDLESS, *FAST, "--save", "video,preview,depth", "-o", out, "--resume")
+    wait_for_frames(out, frames + 10)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert check_readable(out, frames + 10) == read_manifest(out)["frames"]
+    assert [part["after_frames"] for part in read_manifest(out)["parts"]] == [0, frames]
+
+
+@needs_posix
+@pytest.mark.parametrize("save", ["video,preview", "video,preview,depth"])
+def test_no_room_left_leaves_all_readable(tmp_path, save):
+    """No file may grow beyond 60 kB."""
+    import resource
+
+    code, _, said = finished(
+        "run", ENDLESS, *FAST, "--save", save, "-o", tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)),
+    )  # fmt: skip
+    assert code == 1, said
+    assert "File too large" in said
+    assert "complete and readable" in said
+    assert "Traceback" not in said
+    frames = check_readable(tmp_path)
+    manifest = read_manifest(tmp_path)
+    assert (manifest["state"], manifest["frames"]) == ("failed", frames)
+    assert "File too large" in manifest["reason"]
+
+
+@needs_posix
+def test_full_disk_and_then_room_again(tmp_path):
+    """A disk of 400 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "none", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root can make a small disk")
+    try:
+        code, _, said = finished("run", ENDLESS, *FAST, "-o", disk / "out")
+        assert code == 1, said
+        assert "No space left on device" in said
+        assert "complete and readable" in said
+        frames = check_readable(disk / "out")
+        subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+        process = start("run", ENDLESS, *FAST, "-o", disk / "out", "--resume")
+        wait_for_frames(disk / "out", frames + 20)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert check_readable(disk / "out", frames + 20)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_an_error_in_the_source_is_told_and_kept(tmp_path, capsys, monkeypatch):
+    from bdis.video.sources import RenderedSource
+
+    read = RenderedSource.read
+
+    def broken(self):
+        if self._next == 5:
+            raise OSError(5, "Input/output error", "video.mp4")
+        return read(self)
+
+    monkeypatch.setattr(RenderedSource, "read", broken)
+    fails(capsys, ["run", SMALL, *FAST, "-o", tmp_path], 1, "video.mp4: Input/output error")
+    assert check_readable(tmp_path) == 5
+    manifest = read_manifest(tmp_path)
+    assert (manifest["state"], manifest["frames"]) == ("failed", 5)
+
+
+# --- Going on ---------------------------------------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_after(monkeypatch, frames):
+    """Let the next run end with an error after so many frames."""
+    from bdis.video.recording import Recording
+
+    add, count = Recording.add, [0]
+
+    def counted(self, frame):
+        if count[0] == frames:
+            raise Stop("enough")
+        count[0] += 1
+        add(self, frame)
+
+    monkeypatch.setattr(Recording, "add", counted)
+
+
+@pytest.mark.parametrize("options", [[], ["--every", "2", "--start", "1", "--stop", "10"]], ids=["all", "some"])
+def test_in_two_parts_as_in_one(tmp_path, monkeypatch, options, capsys):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    command = ["run", SMALL, *FAST, "--save", "video,preview,depth", *options, "-o"]
+    assert run([*command, str(whole)]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        fails(capsys, [*command, parts], 1, "enough")
+    assert len(indices(parts)) == 3
+    assert run([*command, str(parts), "--resume"]) == 0
+    assert "3 of them before" in capsys.readouterr().out
+    times = [[(record.index, record.time_s) for record in read_frame_log(out / "frames.csv")] for out in (whole, parts)]
+    assert times[0] == times[1]
+    for before, after in zip(read_depth_video(whole / "depth.mkv"), read_depth_video(parts / "depth.mkv"), strict=True):
+        assert before[:2] == after[:2]
+        np.testing.assert_array_equal(before[2], after[2])
+    names = sorted(path.name for path in (whole / "depth").iterdir())
+    assert names == sorted(path.name for path in (parts / "depth").iterdir())
+    for name in names:
+        assert (whole / "depth" / name).read_bytes() == (parts / "depth" / name).read_bytes()
+    pictures = [np.stack(frames_in(out / "preview.mp4")).astype(int) for out in (whole, parts)]
+    assert np.abs(pictures[0] - pictures[1]).mean() < 2  # H.264 is not exact
+    assert read_manifest(whole)["preview"] == read_manifest(parts)["preview"]
+
+
+@pytest.mark.parametrize("options", [[], ["--every", "3", "--start", "0.2s"]], ids=["all", "some"])
+def test_video_with_uneven_times_in_two_parts(tmp_path, monkeypatch, options, capsys):
+    """Frames of a real video, with frames that depend on later ones and a rate that is not constant."""
+    pairs = [render("plane", 64, 96, frame=number) for number in range(3)]
+    write_video(
+        tmp_path / "video.mp4", 20, fps=25, times=lambda index: Fraction(index * index + 33 * index, 1000),
+        pair=lambda index: (pairs[index % 3].left, pairs[index % 3].right),
+    )  # fmt: skip
+    camera = ["--focal", "80", "--baseline", "5", "--layout", "side-by-side"]
+    command = ["run", tmp_path / "video.mp4", *camera, *FAST, *options, "--save", "video", "-o"]
+    assert run([*map(str, command), str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 4)
+        fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
+    assert run([*map(str, command), str(tmp_path / "parts"), "--resume"]) == 0
+    whole, parts = (list(read_depth_video(tmp_path / name / "depth.mkv")) for name in ("whole", "parts"))
+    times = [(index * index + 33 * index) / 1000 for index in (range(6, 20, 3) if options else range(20))]
+    assert [time_s for _, time_s, _ in whole] == pytest.approx(times)
+    for before, after in zip(whole, parts, strict=True):
+        assert before[:2] == after[:2]
+        np.testing.assert_array_equal(before[2], after[2])
+
+
+def test_what_is_complete_is_left_alone(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "-o", str(tmp_path)]
+    assert run(command) == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert run([*command, "--resume"]) == 0
+    assert "is complete: 12 frames, nothing to do" in capsys.readouterr().out
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_what_is_complete_but_of_something_else_is_an_error(tmp_path, capsys):
+    assert run(["run", SMALL, *FAST, "--save", "video", "-o", str(tmp_path)]) == 0
+    capsys.readouterr()
+    fails(capsys, ["run", SMALL, *FAST, "-o", tmp_path, "--resume"], 1, "save was ['video'], now ['video', 'preview']")
+    fails(capsys, ["run", "nothing.mp4", *FAST, "-o", tmp_path, "--resume"], 1, "no such file")
+
+
+def test_what_could_not_be_begun_leaves_room_for_another_try(tmp_path, capsys, monkeypatch):
+    command = ["run", SMALL, *FAST, "-o", tmp_path]
+    with monkeypatch.context() as patch:
+        patch.setattr(recording.Manifest, "write", no_room)
+        fails(capsys, command, 1, "No space left")
+    assert run([str(part) for part in command]) == 0
+
+
+def no_room(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device", "manifest.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--start", "1000"], "after the end of"),
+        (["--start", "99:00"], "after the end of"),
+        (["--start", "nans"], "expected a frame number, or a time such as 90s"),
+    ],
+)
+def test_a_start_that_is_nowhere(tmp_path, capsys, options, words):
+    fails(capsys, ["run", SMALL, *FAST, "-o", tmp_path, *options], 2, words)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_source_of_which_nothing_can_be_used_says_why(tmp_path, capsys):
+    bdis.write_image(tmp_path / "one.png", np.full((64, 96), 9, np.uint8))
+    fails(capsys, ["run", tmp_path / "one.png", "-o", tmp_path / "out"], 1, "96x64 has the shape of one view")
+
+
+def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
+    command = ["run", SMALL, *FAST, "-o", tmp_path]
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        fails(capsys, command, 1, "enough")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for options, words in (
+        (["--set", "patch_size=10"], "settings.patch_size was 8, now 10"),
+        (["--every", "2"], "every was 1, now 2"),
+        (["--save", "video"], "save was ['video', 'preview'], now ['video']"),
+        (["--stop", "5"], "stop_s was nothing, now 0.18"),
+    ):
+        fails(capsys, [*command, *options, "--resume"], 1, "cannot be continued", words)
+    other = ["run", SMALL.replace("plane", "tissue"), *FAST, "-o", tmp_path, "--resume"]
+    fails(capsys, other, 1, "source.left was")
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_killed_before_the_first_frame(tmp_path, monkeypatch, capsys):
+    command = ["run", SMALL, *FAST, "--save", "video,preview", "-o", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        stop_after(patch, 0)
+        fails(capsys, command, 1, "enough")
+    assert indices(tmp_path) == []
+    assert run([*command, "--resume"]) == 0
+    assert check_readable(tmp_path) == 12
