@@ -2,14 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
+# The lower bounds of the dependencies, as pins: numpy>=1.26 becomes numpy==1.26.0
+OLDEST_PINS := $(shell sed -n 's/^dependencies = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",' | sed 's/>=\([0-9.]*\)/==\1.0/g')
 
-.PHONY: demo test lint soak benchmark browser clean
+.PHONY: demo test test-oldest lint soak benchmark browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
 
 test: lint browser
 	$(BIN)/python -m pytest
+
+# The kernels' tests with the oldest NumPy and Numba that pyproject.toml allows.
+test-oldest: $(OLDEST)/.installed
+	PYTHONPATH=src $(OLDEST)/bin/python -m pytest tests/vector tests/matching tests/synthetic tests/evaluation/test_elas.py
 
 # For the tests of the viewer, which are skipped where there is none; installed only where that takes no password.
 browser:
@@ -42,5 +49,10 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
+$(OLDEST)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet $(OLDEST_PINS) hypothesis 'opencv-python-headless>=4.8' pytest 'scipy>=1.11'
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-output benchmark-results
+	rm -rf $(VENV) $(OLDEST) demo-output benchmark-results

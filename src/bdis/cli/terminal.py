@@ -88,7 +88,8 @@ def compiling_bar() -> Iterator[Callable[[int, int, str], None]]:
     callable
         To be called as ``report(done, total, names)``, see :mod:`bdis.vector.progress`.
     """
-    if not sys.stderr.isatty():
+    spinner = _spinner
+    if spinner is None and not sys.stderr.isatty():  # behind a spinner, rich has replaced sys.stderr
         is_said = False
 
         def line(done: int, total: int, names: str) -> None:
@@ -102,7 +103,6 @@ def compiling_bar() -> Iterator[Callable[[int, int, str], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    spinner = _spinner
     if spinner is not None:
         spinner.stop()
     shown = (TextColumn("compiling kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),

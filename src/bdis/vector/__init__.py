@@ -1,1 +1,1 @@
-"""A toolkit for Numba that knows no stereo: a vector type, tiles, a barrier for threads, a compile cache."""
+"""A toolkit for Numba that knows nothing of stereo: vectors, tiles, a barrier for threads, a compile cache."""

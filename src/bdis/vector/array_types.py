@@ -1,8 +1,8 @@
-"""The arrays that kernels take, as Numba types them: two dimensions, rows one after the other."""
+"""Numba types of the arrays that kernels take: two dimensions, in C order."""
 
-from numba.core import types
+from numba import types
 
-LANES = 16  # of a vector, see simd.py
+LANES = 16  # numbers in a vector, see vectors.py
 
 FLOATS = types.Array(types.float32, 2, "C")
 SHORTS = types.Array(types.int16, 2, "C")
@@ -10,6 +10,6 @@ INTS = types.Array(types.int32, 2, "C")
 BYTES = types.Array(types.uint8, 2, "C")
 ADDRESSES = types.Array(types.int64, 2, "C")
 NUMBERS = types.Array(types.float64, 2, "C")
-# What a user gives may be read-only and have any distance between rows.
+# Images of the user may be read-only and have any distance between rows.
 IMAGE_BYTES = types.Array(types.uint8, 2, "A", readonly=True)
 IMAGE_FLOATS = types.Array(types.float32, 2, "A", readonly=True)

@@ -1,7 +1,8 @@
-"""A meeting point for threads inside compiled code.
+"""A barrier for threads inside compiled code, and a flag that they share.
 
-Waking a thread through Python takes longer than a step of the algorithm, so the threads of one match are woken once and
-then wait for each other by watching a counter.  A barrier is an int64 array (4, 8), one number per cache line.
+Waking a thread through Python takes longer than a step of the algorithm, so the threads of one match are started once
+and then wait for each other by watching a counter.  A barrier is an int64 array of zeros, shape (4, 8): one number in
+each row, so that no two of them share a cache line.
 """
 
 import sys
@@ -15,7 +16,7 @@ from .cache import inner
 from .memory import element_pointer
 
 ARRIVED, ROUND, ABANDONED, FLAG = (uint64(k) for k in range(4))
-_PATIENCE = 2000  # looks at the counter before another thread is given the core
+_SPINS = 2000  # how often a thread reads the counter before it offers its core to other threads
 
 _INT64 = ir.IntType(64)
 
@@ -43,7 +44,7 @@ def _write(typing_context, array, row, value):
 
 @intrinsic
 def _add(typing_context, array, row, value):
-    """Add and return what was there before."""
+    """Add ``value`` and return the number before."""
 
     def generate(context, builder, sig, args):
         return builder.atomic_rmw("add", _place(context, builder, sig, args), args[2], "seq_cst")
@@ -53,7 +54,7 @@ def _add(typing_context, array, row, value):
 
 @intrinsic
 def _let_others_run(typing_context):
-    """Give the core away if another thread wants it (where the C library knows how)."""
+    """Let the operating system run another thread on this core; does nothing on Windows."""
 
     def generate(context, builder, sig, args):
         if sys.platform != "win32":
@@ -66,7 +67,20 @@ def _let_others_run(typing_context):
 
 @inner
 def meet(barrier, count):
-    """Wait until ``count`` threads are here; False if one of them failed and will not come."""
+    """Wait until ``count`` threads have called this.
+
+    Parameters
+    ----------
+    barrier : ndarray of int64, shape (4, 8)
+        The same array in all threads.
+    count : int
+        Number of threads; with 1 it returns at once.
+
+    Returns
+    -------
+    bool
+        False if a thread has failed and set ``barrier[ABANDONED, 0]``: it will not come.
+    """
     if count == 1:
         return True
     this_round = _read(barrier, ROUND)
@@ -74,27 +88,27 @@ def meet(barrier, count):
         _write(barrier, ARRIVED, 0)
         _write(barrier, ROUND, this_round + 1)
         return True
-    looks = 0
+    spins = 0
     while _read(barrier, ROUND) == this_round and _read(barrier, ABANDONED) == 0:
-        looks += 1
-        if looks > _PATIENCE:
+        spins += 1
+        if spins > _SPINS:
             _let_others_run()
     return _read(barrier, ABANDONED) == 0
 
 
 @inner
 def raise_flag(barrier):
-    """Tell every thread, from the next meeting on."""
+    """Set the flag; all threads see it after the next call of :func:`meet`."""
     _write(barrier, FLAG, 1)
 
 
 @inner
 def lower_flag(barrier):
-    """For a thread that is alone; several start with a fresh barrier."""
+    """Clear the flag.  Only for a single thread: several threads are given a new barrier instead."""
     _write(barrier, FLAG, 0)
 
 
 @inner
 def flag_is_up(barrier):
-    """Has any thread raised the flag?"""
+    """True if any thread has set the flag."""
     return _read(barrier, FLAG) != 0

@@ -67,7 +67,7 @@ class _Line:
     def __init__(self, stream: TextIO):
         self._stream, self._text = stream, ""
         self._lock = threading.Lock()
-        self._is_shown = False
+        self._is_shown = self._is_closed = False
         self._timer = threading.Timer(DELAY_S, self._show)
         self._timer.daemon = True
         self._timer.start()
@@ -76,27 +76,26 @@ class _Line:
         with self._lock:
             now = f" ({names} ...)" if names else ""
             self._text = f"bdis: compiling kernels for this machine (once): {done} of {total}{now}"
-            if self._is_shown:
-                self._write(self._text[: shutil.get_terminal_size().columns - 1])
+            self._draw()
 
     def close(self) -> None:
         self._timer.cancel()
         with self._lock:
-            if self._is_shown:
-                self._write("")
-            self._is_shown = False
             self._text = ""
+            self._draw()
+            self._is_closed = True
 
     def _show(self) -> None:
         with self._lock:
-            if self._text:
-                self._is_shown = True
-                self._write(self._text[: shutil.get_terminal_size().columns - 1])
+            self._is_shown = True
+            self._draw()
 
-    def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # a closed terminal must not stop the work
-            self._stream.write(_START_OF_LINE_AND_ERASE + text)
-            self._stream.flush()
+    def _draw(self) -> None:
+        if self._is_shown and not self._is_closed:
+            text = self._text[: shutil.get_terminal_size().columns - 1]  # a longer one could not be erased
+            with contextlib.suppress(OSError, ValueError):  # a closed terminal must not stop the work
+                self._stream.write(_START_OF_LINE_AND_ERASE + text)
+                self._stream.flush()
 
 
 @contextlib.contextmanager

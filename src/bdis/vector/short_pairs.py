@@ -100,7 +100,7 @@ def dot_shifts(typing_context, total, array, row, col, pair):
     """Add ``pair[0] * array[row, col + s] + pair[1] * array[row, col + s + 1]`` for the shifts s = 0 ... 15.
 
     ``array`` is int16, ``pair`` comes from :func:`load_pair`.  The lanes hold the shifts 0, 2, ... 14, 1, 3, ... 15,
-    which is the order in which two plain loads give them; :func:`sort_shifts` puts them right.
+    the order in which two unshuffled loads give them; :func:`sort_shifts` sorts them.
     """
 
     def generate(context, builder, sig, args):

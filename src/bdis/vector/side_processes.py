@@ -22,7 +22,7 @@ from typing import Any
 from .progress import Progress
 
 MAX_PROCESSES = 3  # together with this one; each needs about 300 MB
-MIN_SIZE = 6000  # bytes of bytecode, some three seconds: another process needs one second to start
+MIN_SIZE = 12000  # bytes of bytecode, about two seconds of compiling: another process needs one second to start
 _REPLY = "bdis kernel: "
 _CODE = "import sys; sys.path[:] = {path!r}; from bdis.vector.side_processes import serve; serve()"
 
@@ -91,6 +91,7 @@ class _SideProcess:
     def __init__(self, queue: Queue, shown: Progress):
         self._queue, self._shown = queue, shown
         self._process: subprocess.Popen[str] | None = None
+        self._is_compiling = False
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _CODE.format(path=[str(folder) for folder in sys.path])],
@@ -101,8 +102,9 @@ class _SideProcess:
         self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Until its last kernel is in the cache, but not for ever."""
-        self._thread.join(seconds)
+        """If it is compiling: until that kernel is in the cache, but not for ever."""
+        if self._is_compiling:
+            self._thread.join(seconds)
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
@@ -117,6 +119,7 @@ class _SideProcess:
     def _hand_out(self) -> None:
         with contextlib.suppress(OSError, ValueError, _Failed):
             self._request({})  # wait until it has started: until then this process may take all
+            self._is_compiling = True
             while (task := self._queue.take()) is not None:
                 kernel, folder = task
                 with self._shown.one(kernel.__name__):

@@ -18,7 +18,8 @@ __all__ = ["gather_short_pairs", "smallest_lane", "transpose_tile"]
 def transpose_tile(typing_context, source, row, col, target, target_row, target_col):
     """``target[target_row + i, target_col + j] = source[row + j, col + i]`` for i, j from 0 to 15; float32 arrays.
 
-    Four rounds of merging two rows: twice within quarters of a vector, which is cheap, then twice whole quarters.
+    Four rounds that each merge pairs of rows: two rounds move numbers within quarters of a vector, which costs little,
+    and two move whole quarters.
     """
 
     def generate(context, builder, sig, args):
@@ -58,7 +59,9 @@ def transpose_tile(typing_context, source, row, col, target, target_row, target_
                     merged[k] = merge(rows[k], rows[k + distance], low)
                     merged[k + distance] = merge(rows[k], rows[k + distance], high)
             rows = merged
-        rows = [rows[k - k % 4 + (0, 2, 1, 3)[k % 4]] for k in range(LANES)]  # merging leaves these two exchanged
+        rows = [
+            rows[k - k % 4 + (0, 2, 1, 3)[k % 4]] for k in range(LANES)
+        ]  # the rounds leave the middle two of each four exchanged
         for k in range(LANES):
             builder.store(rows[k], place(sig.args[3], target, target_row, k, target_col)).align = 4
         return context.get_dummy_value()

@@ -43,7 +43,7 @@ float32x16 = Vector("float32", ir.FloatType())
 int32x16 = Vector("int32", INT32)
 mask16 = Vector("mask", ir.IntType(1))
 
-# Fused multiply-add is welcome; anything that lets LLVM assume "no NaN" is not: NaN means unknown here.
+# Multiplication and addition may be fused.  No flag may let LLVM assume that there is no NaN: NaN means unknown here.
 _FLOAT_FLAGS = ("contract", "arcp", "nsz")
 
 
