@@ -7,8 +7,8 @@ def assert_equals_the_oracle(result, reference, settings):
     """The matcher and the oracle know the same pixels and say the same about them.
 
     The kernels compute in float32, the oracle in float64.  With a surface the finest level is searched a second time in
-    a warped image of whole grey steps: where a value lies at a half, one step more or less moves a patch a little.  Fusion
-    by residuals also counts patches whose search did not converge, which are sensitive to rounding.
+    a warped image of whole grey steps: where a value lies at a half, one step more or less moves a patch a little.
+    Fusion by residuals also counts patches whose search did not converge, which are sensitive to rounding.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ def test_a_patch_needs_its_share_of_seen_pixels(preset, share):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_papers_threshold_removes_nothing_by_itself(seed):
-    """The centre of a window of five samples that is its strict minimum has a posterior above 1 / 5, and so has the mean
-    over levels and patches: a threshold of 0.15 or 0 gives the same result.  (The value 0.15 is pinned elsewhere.)
+    """The centre of a window of five samples that is its strict minimum has a posterior above 1 / 5, and so has the
+    mean over levels and patches: thresholds of 0.15 and of 0 give the same result, so only the value can be tested.
     """
     left, right, _ = warped_pair(96, 128, seed=seed)
     rng = np.random.default_rng(seed)
