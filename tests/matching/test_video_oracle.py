@@ -8,7 +8,7 @@ from tests import naive, naive_surface
 from tests.matching.oracle import assert_equals_the_oracle
 from tests.scenes import smooth_noise
 
-SIZE = 97, 131
+SIZE = 81, 107
 SETTINGS = [
     {"variance": True},
     {"preset": "accurate"},
@@ -69,10 +69,11 @@ def played(matcher, frames):
     return results[1:]
 
 
-@pytest.mark.parametrize("size", [SIZE, (80, 150)], ids=str)
 @pytest.mark.parametrize("kind", second_frames((40, 40)))
-@pytest.mark.parametrize("changes", SETTINGS, ids=str)
-def test_equals_the_oracle(changes, kind, size):
+@pytest.mark.parametrize(
+    ("changes", "size"), [*((changes, SIZE) for changes in SETTINGS), (SETTINGS[0], (80, 130))], ids=str
+)
+def test_equals_the_oracle(changes, size, kind):
     """The oracle is given the matcher's own previous result, so that differences do not add up."""
     matcher = bdis.StereoMatcher(**changes)
     first = frame_of(sloping(*size))

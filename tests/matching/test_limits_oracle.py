@@ -1,0 +1,59 @@
+"""Limits of the disparity and masks against the oracle: what may be found, and where."""
+
+import numpy as np
+import pytest
+
+import bdis
+from tests import naive
+from tests.matching.oracle import assert_equals_the_oracle
+from tests.scenes import warped_pair
+
+SIZE = 65, 83
+# Numbers that are no multiples of a pixel of the level where all disparities are tried.
+LIMITS = [
+    {"min_disparity": -7.0, "max_disparity": 1.0},
+    {"min_disparity": -5.0, "max_disparity": -1.5},
+    {"min_disparity": -8.5, "max_disparity": -6.5},
+]
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize(
+    ("preset", "changes"), [("balanced", {}), ("balanced", {"slanted": False}), ("fast", {})], ids=str
+)
+def test_negative_disparities_within_limits(preset, changes, limits):
+    """A pair the wrong way round has disparities of -6 to -9 px."""
+    right, left, _ = warped_pair(*SIZE, seed=7)
+    matcher = bdis.StereoMatcher(preset, **changes, **limits)
+    result = matcher.match(left, right)
+    assert_equals_the_oracle(result, naive.match(left, right, matcher.settings), matcher.settings)
+    found = result.disparity[result.known]
+    assert ((found >= limits["min_disparity"]) & (found <= limits["max_disparity"])).all()
+
+
+@pytest.mark.parametrize("black", [False, True], ids=["seen", "black"])
+@pytest.mark.parametrize("masked", ["left", "right", "both"])
+@pytest.mark.parametrize("preset", ["balanced", "accurate", "fast"])
+def test_masks(preset, masked, black):
+    """What a mask hides counts as black does, and both are joined."""
+    left, right, _ = warped_pair(*SIZE, seed=9)
+    if black:
+        left[:6], right[:, -9:] = 0, 0
+    masks = [np.ones(SIZE, bool) if masked in (side, "both") else None for side in ("left", "right")]
+    if masks[0] is not None:
+        masks[0][30:41, 20:39] = False
+    if masks[1] is not None:
+        masks[1][10:25, 40:60] = False
+    matcher = bdis.StereoMatcher(preset, variance=True)
+    result = matcher.match(left, right, left_mask=masks[0], right_mask=masks[1])
+    assert_equals_the_oracle(result, naive.match(left, right, matcher.settings, masks=masks), matcher.settings)
+    if masks[0] is not None:
+        assert not result.known[~masks[0]].any()
+
+
+@pytest.mark.parametrize("changes", [{"variance": True}, {"sharpening": 1}, {"dense": True}], ids=str)
+def test_several_threads_equal_the_oracle(changes):
+    """Segments, sweeps and enlarging cross the seams between the rows of three threads."""
+    left, right, _ = warped_pair(*SIZE, seed=10)
+    matcher = bdis.StereoMatcher(threads=3, **changes)
+    assert_equals_the_oracle(matcher.match(left, right), naive.match(left, right, matcher.settings), matcher.settings)
