@@ -106,8 +106,10 @@ class Found(NamedTuple):
 
     disparity: np.ndarray  # px of the level
     probability: np.ndarray
-    patches: list  # (y, x, disparity, probability) of all that were searched
+    patches: list  # (y, x, disparity, probability) of those searched last
     pair: Pair  # in which they were searched
+    variance: np.ndarray | None = None  # px^2 of the level
+    memory: np.ndarray | None = None  # for the next frame: surface and density, (2, height, width)
 
 
 def start_level(level, settings):
@@ -149,9 +151,27 @@ def follows_surface(settings):
     return settings.smoothing > 0 and settings.slanted
 
 
-def can_remember(settings):
-    """Can a frame start from the surface of the one before?"""
-    return follows_surface(settings) and not settings.dense
+class Before(NamedTuple):
+    """What the frame before knew of the finest level."""
+
+    surface: np.ndarray
+    density: np.ndarray
+    likeness: float  # share of the picture that is still the same
+
+    @property
+    def stands_still(self):
+        """Is enough of the picture the same to search only along the old surface?"""
+        return self.likeness >= naive_surface.MIN_AGREEMENT
+
+
+def look_back(previous, coarse, finest, settings):
+    """Compare what was found on the level above the finest with the frame before; None if that left nothing."""
+    memory = None if previous is None else previous.memory
+    usable = coarse is not None and follows_surface(settings) and not settings.dense
+    if memory is None or not usable or memory.shape != (2, *finest.shape):
+        return None
+    surface, density = memory.astype(float)
+    return Before(surface, density, naive_surface.agreement(coarse.disparity, surface))
 
 
 def search_along(level, surface, settings):
@@ -172,69 +192,98 @@ def search_along(level, surface, settings):
     return Found(remove_small_segments(rest, level.min_segment), probability, patches, pair), usable
 
 
-def fit_surface(level, found, recalled, settings):
-    """The surface through what was ``found``, or that of the frame before (``recalled``), improved by a second search.
+def fit_surface(level, found, before, settings):
+    """A smooth surface through what was ``found``, improved by a second search along it.
 
-    Returns the surface (disparity, density, spread), the density of the first one, and the second search with the
-    pixels it could use.
+    In a video that stands still the first surface is that of the frame ``before``, where ``found`` (then the coarser
+    level) agrees.
+
+    Returns
+    -------
+    surface : tuple of ndarray
+        Its disparity, density and spread.
+    first_density : ndarray
+        Density of the first surface.
+    searched : Found
+        The second search, or ``found`` if there is none.
+    usable : ndarray of bool
+        Pixels that the second search could use.
     """
     left, right = level.images
     sharpness = 1 / (settings.smoothing_edge * level.scale)
     strength = settings.smoothing or naive_surface.DEFAULT_STRENGTH
     bonds = naive_surface.bonds(left, strength, sharpness)
     robust = settings.smoothing_rounds, settings.outlier_distance
-    first = naive_surface.fit_surface(found.disparity, bonds, *robust) if recalled is None else recalled
+    if before is not None and before.stands_still:
+        surface, density, spread = naive_surface.recall(found.disparity, before.surface), before.density, None
+    else:
+        surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
     if not follows_surface(settings):
-        return first, first[1], found, np.ones(level.shape, bool)
-    surface = first[0]
+        return (surface, density, spread), density, found, np.ones(level.shape, bool)
     for _ in range(settings.sharpening):
         surface = naive_surface.sharpen(left, right, surface, level.scale)
     if settings.sharpening:
         bonds = naive_surface.bonds(left, strength, sharpness, surface)
     rest, usable = search_along(level, surface, settings)
-    return naive_surface.fit_surface(surface + rest.disparity, bonds, *robust), first[1], rest, usable
+    return naive_surface.fit_surface(surface + rest.disparity, bonds, *robust), density, rest, usable
 
 
-def judge_surface(level, surface, density, spread, found, usable, settings):
-    """Disparity, probability and variance (px^2 of the level) of the finest level from its surface."""
+def solve_surface(level, found, before, settings):
+    """Disparity, probability and variance of the finest level from a surface through what was ``found``."""
+    (surface, density, spread), first_density, searched, usable = fit_surface(level, found, before, settings)
+    if before is not None and before.likeness >= naive_surface.MIN_LIKENESS:
+        surface = naive_surface.settle(surface, before.surface)
+    memory = np.stack([surface, density])
+    density = np.minimum(density, first_density)
     weights = naive_surface.SURFACE_WEIGHTS if settings.smoothing else naive_surface.MEASURED_WEIGHTS
     variance = naive_surface.surface_variance(surface, density, spread, weights)
     disparity = surface
     if not settings.smoothing:  # the surface only fills holes and tells how far to trust the disparities
-        disparity = found
-        variance = variance + weights["rest"] * (found - surface) ** 2
+        disparity = found.disparity
+        variance = variance + weights["rest"] * (disparity - surface) ** 2
     if settings.dense:
-        wide = naive_surface.wide_surface(found)
+        wide = naive_surface.wide_surface(found.disparity)
         disparity = naive_surface.fill_holes(disparity, surface, density, wide)
         variance = np.where(np.isnan(variance), naive_surface.hole_variance(density, weights), variance)
-        variance[np.isnan(disparity)] = np.nan
-        probability = np.nan_to_num(naive_surface.probability_of(variance * 4**level.number))
-        return disparity, probability, variance
     probability = naive_surface.probability_of(variance * 4**level.number)
-    width = level.shape[1]
-    place = np.arange(width) - disparity
-    known = (place >= -0.5) & (place <= width - 0.5) & (probability >= settings.min_probability) & usable
-    highest = np.inf if settings.max_disparity is None else settings.max_disparity / 2**level.number
-    within = np.clip(disparity, settings.min_disparity / 2**level.number, highest)
-    disparity = np.where(known & (np.abs(disparity - within) <= 0.5), within, np.nan)
-    disparity = remove_small_segments(disparity, np.ceil(settings.min_island * surface.size))
+    if not settings.dense:
+        disparity = drop_doubtful(level, disparity, (probability >= settings.min_probability) & usable, settings)
     known = ~np.isnan(disparity)
-    return disparity, np.where(known, probability, 0), np.where(known, variance, np.nan)
+    return Found(
+        disparity,
+        np.where(known, probability, 0),
+        searched.patches,
+        searched.pair,
+        np.where(known, variance, np.nan),
+        memory,
+    )
 
 
-def measured_variance(above, found, sharpness):
-    """How far disparities scatter about a surface that is not used otherwise, measured on the level above the finest.
+def drop_doubtful(level, disparity, good, settings):
+    """Forget what is not ``good``, leads outside the right image or beyond the limits, or is a small island."""
+    width, px = level.shape[1], 2**level.number
+    place = np.arange(width) - disparity  # a pixel reaches half a px beyond its centre
+    good = good & (place >= -0.5) & (place <= width - 0.5)
+    highest = np.inf if settings.max_disparity is None else settings.max_disparity / px
+    within = np.clip(disparity, settings.min_disparity / px, highest)  # a surface may swing a little beyond them
+    disparity = np.where(good & (np.abs(disparity - within) <= 0.5), within, np.nan)
+    return remove_small_segments(disparity, np.ceil(settings.min_island * disparity.size))
 
-    ``above``: left image there.  Returns px^2 of the finest level.
+
+def measure_scatter(level, found, settings):
+    """Variance without a surface: how far disparities scatter about one that is fitted on the level above only for
+    this, and the probability that follows from it.
     """
-    thinned = naive_surface.thin(found)
-    weights = naive_surface.MEASURED_WEIGHTS
-    bonds = naive_surface.bonds(above, naive_surface.DEFAULT_STRENGTH / 4, sharpness)
+    thinned, weights = naive_surface.thin(found.disparity), naive_surface.MEASURED_WEIGHTS
+    sharpness = 1 / (settings.smoothing_edge * level.scale)
+    bonds = naive_surface.bonds(halve(level.images[0]), naive_surface.DEFAULT_STRENGTH / 4, sharpness)
     surface, density, spread = naive_surface.fit_surface(thinned, bonds, 0, 1)
     variance = naive_surface.surface_variance(surface, density, spread, weights)
     variance = variance + weights["rest"] * (thinned - surface) ** 2
-    variance = 2 * upsample(variance, np.zeros(variance.shape), *found.shape)[0]
-    return np.where(np.isnan(found), np.nan, variance)
+    variance = 2 * upsample(variance, np.zeros(variance.shape), *level.shape)[0]  # 4 px^2 are one of the level above
+    variance = np.where(np.isnan(found.disparity), np.nan, variance)
+    probability = np.nan_to_num(naive_surface.probability_of(variance * 4**level.number))
+    return found._replace(variance=variance, probability=probability)
 
 
 # --- Everything -----------------------------------------------------------------------------------------------------
@@ -249,13 +298,15 @@ class Result(NamedTuple):
     memory: np.ndarray | None = None
 
 
-def enlarge(found, probability, variance, shape, settings):
+def enlarge(found, shape, settings):
     """From the finest level to the size of the image; px become twice as many and px^2 four times with every level."""
+    disparity, probability = found.disparity, found.probability
+    variance = np.full(disparity.shape, np.nan) if found.variance is None else found.variance
     for n in range(settings.finest_level - 1, -1, -1):
         size = halved(*shape, n)
         variance = 2 * upsample(variance, probability, *size)[0]
-        found, probability = upsample(found, probability, *size)
-    return found, probability, variance
+        disparity, probability = upsample(disparity, probability, *size)
+    return disparity, probability, variance
 
 
 def match(left, right, settings, previous=None, masks=(None, None)):
@@ -279,45 +330,24 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     seen = [(brightness(image) > 0) & (True if mask is None else mask) for image, mask in zip((left, right), masks)]
     *coarser, finest = levels_of(left, right, seen, settings)
 
-    # Coarse to fine [III-A to III-D, III-F].  In a video that stands nearly still the finest level is searched only
-    # along the surface of the frame before.
     found = None
-    for level in coarser:
+    for level in coarser:  # coarse to fine [III-A to III-D, III-F]
         found = solve_level(level, found, settings)
-    memory = naive_surface.usable_memory(previous, finest.shape) if coarser and can_remember(settings) else None
-    likeness = 0.0 if memory is None else naive_surface.agreement(found.disparity, memory[0])
-    recalled = None
-    if likeness >= naive_surface.MIN_AGREEMENT:
-        recalled = naive_surface.recall(found.disparity, memory[0]), memory[1], None
-    else:
+    before = look_back(previous, found, finest, settings)
+    if before is None or not before.stands_still:
         found = solve_level(finest, found, settings)
 
-    # Beyond the paper: a surface through the disparities, and what it says about their errors.
-    disparity, probability, searched, to_remember = found.disparity, found.probability, found, None
-    variance = np.full(finest.shape, np.nan)
-    if has_surface(settings):
-        (surface, density, spread), first_density, searched, usable = fit_surface(finest, found, recalled, settings)
-        if likeness >= naive_surface.MIN_LIKENESS:
-            surface = naive_surface.settle(surface, memory[0])
-        to_remember = np.stack([surface, density])
-        disparity, probability, variance = judge_surface(
-            finest, surface, np.minimum(density, first_density), spread, found.disparity, usable, settings
-        )
-    elif settings.variance is True:
-        above = halve(finest.images[0])
-        variance = measured_variance(above, disparity, 1 / (settings.smoothing_edge * finest.scale))
-        probability = np.nan_to_num(naive_surface.probability_of(variance * 4**finest.number))
+    if has_surface(settings):  # beyond the paper
+        found = solve_surface(finest, found, before, settings)
+    elif settings.variance is True:  # beyond the paper
+        found = measure_scatter(finest, found, settings)
     if settings.variance == "paper":  # [III-E]
-        variance = fuse_variance(searched.patches, searched.pair, settings, finest.scale)
-        variance[np.isnan(disparity)] = np.nan
+        variance = fuse_variance(found.patches, found.pair, settings, finest.scale)
+        found = found._replace(variance=np.where(np.isnan(found.disparity), np.nan, variance))
 
-    disparity, probability, variance = enlarge(disparity, probability, variance, left.shape[:2], settings)
-    if not settings.dense:
+    disparity, probability, variance = enlarge(found, left.shape[:2], settings)
+    if not settings.dense:  # nothing is known of a pixel that the left camera did not see
         disparity, variance = (np.where(seen[0], values, np.nan) for values in (disparity, variance))
         probability = np.where(seen[0], probability, 0)
-    return Result(
-        disparity,
-        probability,
-        variance if settings.variance else None,
-        to_remember if previous is not None and follows_surface(settings) else None,
-    )
+    remembers = previous is not None and follows_surface(settings)
+    return Result(disparity, probability, variance if settings.variance else None, found.memory if remembers else None)

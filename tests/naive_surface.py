@@ -251,12 +251,6 @@ def fill_holes(disparity, surface, density, wide):
 # --- Video ----------------------------------------------------------------------------------------------------------
 
 
-def usable_memory(previous, shape):
-    """Surface and density that the frame before left, (2, height, width); None if there are none of this size."""
-    memory = None if previous is None else previous.memory
-    return None if memory is None or memory.shape != (2, *shape) else memory.astype(float)
-
-
 def agreement(coarse, before):
     """Share of the pixels of the coarser level that lie within 0.5 px of the frame before; 0 if none is known."""
     gap = np.abs(coarse - thin(before))

@@ -40,4 +40,4 @@ def assert_equals_the_oracle(result, reference, settings):
         # What the result leaves out is as good as not known, and a tie between two sides of an edge changes much there.
         px = 2**settings.finest_level
         difference = np.abs(result.memory - reference.memory)[:, result.known[::px, ::px]]
-        assert np.percentile(difference, 99) < 1e-3
+        assert not difference.size or np.percentile(difference, 99) < 1e-3

@@ -18,7 +18,7 @@ SETTINGS = [
 ]
 
 
-def sloping(height, width, offset=8.0):
+def sloping(height, width, offset=5.0):
     """Disparity that grows down the picture and a little along the rows, px."""
     y, x = np.indices((height, width))
     return offset + 0.05 * y + 0.02 * x
@@ -56,7 +56,7 @@ def second_frames(size):
         "drifting": frame_of(still + 0.3, noise_seed=1),
         "small part moved": frame_of(with_moved_part(still, (0.3, 0.6, 0.5, 0.8)), noise_seed=1),
         "third moved": frame_of(with_moved_part(still, (0.0, 0.4, 0.2, 1.0)), noise_seed=1),
-        "cut": frame_of(sloping(*size, offset=20.0), texture_seed=9, noise_seed=1),
+        "cut": frame_of(sloping(*size, offset=11.0), texture_seed=9, noise_seed=1),
         "black pixels": black,
     }
 
@@ -80,6 +80,7 @@ def test_equals_the_oracle(changes, size, kind):
     *_, previous = played(matcher, [first, first])
     left, right = second_frames(size)[kind]
     result = matcher.match(left, right, previous=previous)
+    assert result.coverage > 0.4
     assert_equals_the_oracle(result, naive.match(left, right, matcher.settings, previous), matcher.settings)
 
 
@@ -87,7 +88,7 @@ def test_equals_the_oracle(changes, size, kind):
 def test_a_sequence_equals_the_oracle(changes):
     """Each goes on from its own results; the first frame leaves no memory, since nobody said it is a video."""
     matcher = bdis.StereoMatcher(**changes)
-    frames = [frame_of(sloping(*SIZE, offset=8.0 + 0.2 * k), noise_seed=k) for k in range(4)]
+    frames = [frame_of(sloping(*SIZE, offset=5.0 + 0.2 * k), noise_seed=k) for k in range(4)]
     previous = None
     for frame, result in zip(frames, played(matcher, frames)):
         previous = naive.match(*frame, matcher.settings, previous)
