@@ -51,9 +51,19 @@ def test_masks(preset, masked, black):
         assert not result.known[~masks[0]].any()
 
 
+@pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("changes", [{"variance": True}, {"sharpening": 1}, {"dense": True}], ids=str)
-def test_several_threads_equal_the_oracle(changes):
-    """Segments, sweeps and enlarging cross the seams between the rows of three threads."""
+def test_several_threads_equal_the_oracle(changes, threads):
+    """Sweeps and enlarging cross the seams between the rows of the threads."""
     left, right, _ = warped_pair(*SIZE, seed=10)
-    matcher = bdis.StereoMatcher(threads=3, **changes)
+    matcher = bdis.StereoMatcher(threads=threads, **changes)
     assert_equals_the_oracle(matcher.match(left, right), naive.match(left, right, matcher.settings), matcher.settings)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4])
+def test_a_segment_across_the_seams_of_threads_is_one(threads):
+    """One surface covers the picture; cut at any seam, a part of it would be an island and go."""
+    left, right, _ = warped_pair(96, 128, seed=11)
+    alone, shared = (bdis.StereoMatcher(threads=n, min_island=0.7).match(left, right) for n in (1, threads))
+    assert alone.coverage > 0.75
+    np.testing.assert_array_equal(shared.disparity, alone.disparity)
