@@ -1,4 +1,4 @@
-"""Limits of the disparity and masks against the oracle: what may be found, and where."""
+"""Limits of the disparity, masks, weights of the levels and threads against the oracle."""
 
 import numpy as np
 import pytest
@@ -29,6 +29,27 @@ def test_negative_disparities_within_limits(preset, changes, limits):
     assert_equals_the_oracle(result, naive.match(left, right, matcher.settings), matcher.settings)
     found = result.disparity[result.known]
     assert ((found >= limits["min_disparity"]) & (found <= limits["max_disparity"])).all()
+
+
+@pytest.mark.parametrize("smoothing_edge", [8.0, 1000.0])
+def test_a_surface_may_swing_a_little_beyond_the_limit(smoothing_edge):
+    """The disparity runs across the limit; what lies half a px of the finest level beyond it is unknown, not cut."""
+    left, right, truth = warped_pair(*SIZE, seed=12, slope=0.1, offset=3.0)
+    matcher = bdis.StereoMatcher(max_disparity=6.0, min_probability=0.0, smoothing_edge=smoothing_edge)
+    result = matcher.match(left, right)
+    assert_equals_the_oracle(result, naive.match(left, right, matcher.settings), matcher.settings)
+    assert result.known[truth < 5.5].mean() > 0.6
+    assert not result.known[truth > 8.0].any()
+
+
+@pytest.mark.parametrize("weights", ["1/n", "2^n", "equal"])
+def test_weights_of_three_levels(weights):
+    """With two levels, 2^n and 2 n are the same weights."""
+    left, right, _ = warped_pair(97, 131, seed=13)
+    matcher = bdis.StereoMatcher("fast", level_weights=weights)
+    reference = naive.match(left, right, matcher.settings)
+    assert naive.coarsest_level(*left.shape, matcher.settings) == 3
+    assert_equals_the_oracle(matcher.match(left, right), reference, matcher.settings)
 
 
 @pytest.mark.parametrize("black", [False, True], ids=["seen", "black"])
