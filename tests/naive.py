@@ -1,293 +1,39 @@
 """The oracle: BDIS in slow, plain NumPy, to be read beside the paper.
 
-Nothing here is shared with the kernels but the settings and the weights of the error model.  Images are float64 arrays
-(height, width); unknown is NaN.
+`match` at the end of the file is the whole method: Figure 1 of the paper, and after it what goes beyond the paper.  Its
+steps are in ``naive_steps.py`` (the paper's) and ``naive_surface.py`` (beyond the paper).  Nothing here is shared with
+the kernels but the settings.  Images and maps are float64 arrays (height, width); unknown is NaN.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from bdis.matching import certainty
 from tests import naive_surface
+from tests.naive_steps import (
+    Pair,
+    brightness,
+    four_parents,
+    fuse,
+    fuse_by_residual,
+    fuse_patches,
+    fuse_variance,
+    halve,
+    patch_grid,
+    pyramid,
+    remove_small_segments,
+    search_level,
+    seen_pyramid,
+    upsample,
+)
 
-# --- Pyramid --------------------------------------------------------------------------------------------------------
+__all__ = [  # the steps that tests compare with one by one
+    "Found", "Level", "Pair", "Result", "brightness", "four_parents", "fuse", "fuse_by_residual", "match", "patch_grid",
+    "pyramid", "remove_small_segments", "search_level", "seen_pyramid", "upsample",
+]  # fmt: skip
 
-
-def brightness(image):
-    """Grey value x 256 of a uint8 image, as whole numbers."""
-    if image.ndim == 2:
-        return 256 * image.astype(np.int64)
-    red, green, blue = (image[..., channel].astype(np.int64) for channel in range(3))
-    return 77 * red + 150 * green + 29 * blue
-
-
-def four_parents(image):
-    """The four pixels above each pixel of the next level; an odd last row or column counts twice."""
-    height, width = image.shape
-    padded = np.pad(image, ((0, height % 2), (0, width % 2)), "edge")
-    return np.stack([padded[0::2, 0::2], padded[0::2, 1::2], padded[1::2, 0::2], padded[1::2, 1::2]])
-
-
-def pyramid(image, coarsest, scale):
-    """Levels 1 to ``coarsest`` in steps of 1 / scale grey levels, each the rounded 2x2 mean of the one before."""
-    levels = [np.floor(four_parents(brightness(image)).sum(0) * scale / 1024 + 0.5)]
-    for _ in range(1, coarsest):
-        levels.append(np.floor(four_parents(levels[-1]).sum(0) / 4 + 0.5))
-    return levels
-
-
-def seen_pyramid(seen, coarsest):
-    """Levels 1 to ``coarsest`` of a bool mask: seen if all four parents were."""
-    levels = [four_parents(seen).all(0)]
-    for _ in range(1, coarsest):
-        levels.append(four_parents(levels[-1]).all(0))
-    return levels
-
-
-def patch_grid(length, size, stride):
-    """First pixel of each patch; the last patch ends with the image."""
-    starts = list(range(0, length - size + 1, stride))
-    return starts if starts[-1] == length - size else [*starts, length - size]
-
-
-# --- Search [III-A] and posterior [III-B] of one patch --------------------------------------------------------------
-
-
-@dataclass
-class Pair:
-    """One level: both images with their borders repeated ``pad`` px outwards, and which pixels may be used."""
-
-    left: np.ndarray
-    gradient: np.ndarray  # dT/dx by central differences
-    right: np.ndarray
-    usable_left: np.ndarray  # the pixel and both neighbours along x were seen
-    usable_right: np.ndarray  # the pixel and its right neighbour were seen
-    width: int
-    pad: int = 24
-
-    @classmethod
-    def of(cls, left, right, seen_left=None, seen_right=None):
-        seen_left = np.ones(left.shape, bool) if seen_left is None else seen_left
-        seen_right = np.ones(right.shape, bool) if seen_right is None else seen_right
-        wide = ((0, 0), (cls.pad + 1, cls.pad + 1))
-        left_wide, right_wide = np.pad(left, wide, "edge"), np.pad(right, wide, "edge")
-        seen_l, seen_r = np.pad(seen_left, wide, "edge"), np.pad(seen_right, wide, "edge")
-        return cls(
-            left=left_wide[:, 1:-1],
-            gradient=(left_wide[:, 2:] - left_wide[:, :-2]) / 2,
-            right=right_wide[:, 1:],
-            usable_left=seen_l[:, 1:-1] & seen_l[:, 2:] & seen_l[:, :-2],
-            usable_right=seen_r[:, 1:-1] & seen_r[:, 2:],
-            width=left.shape[1],
-        )
-
-    def compare(self, y, x, size, right_x):
-        """Both patches' difference, the gradient and the pixels that count, at right column ``right_x``."""
-        whole = int(np.floor(right_x))
-        a = right_x - whole
-        rows = slice(y, y + size)
-        l_cols = slice(self.pad + x, self.pad + x + size)
-        r_cols = slice(self.pad + whole, self.pad + whole + size)
-        r_next = slice(r_cols.start + 1, r_cols.stop + 1)
-        warped = (1 - a) * self.right[rows, r_cols] + a * self.right[rows, r_next]
-        counts = self.usable_left[rows, l_cols] & self.usable_right[rows, r_cols]
-        return warped - self.left[rows, l_cols], self.gradient[rows, l_cols], counts
-
-    def all_usable(self, y, x, size, start_x):
-        """No pixel hidden in the left patch, nor in the right one at any whole place from 7 px before to 8 px
-        beyond.
-        """
-        rows, first = slice(y, y + size), self.pad + int(np.floor(start_x)) - 7
-        left = self.usable_left[rows, self.pad + x : self.pad + x + size]
-        return left.all() and self.usable_right[rows, first : first + 15 + size].all()
-
-    def ssd(self, y, x, size, right_x, min_valid):
-        """SSD of the mean-normalised patches, scaled to a full patch; None where too few pixels count."""
-        difference, _, counts = self.compare(y, x, size, right_x)
-        if counts.sum() < max(1, min_valid * size**2):
-            return None
-        d = difference[counts]
-        return ((d - d.mean()) ** 2).mean() * size**2
-
-    def lk_step(self, y, x, size, right_x, min_valid):
-        """Eq. 1, inverse form: how far the right patch lies beyond the left one; None where too few pixels count."""
-        difference, gradient, counts = self.compare(y, x, size, right_x)
-        if counts.sum() < min_valid * size**2:
-            return None
-        d, g = difference[counts], gradient[counts]
-        return (g * (d - d.mean())).sum() / max((g**2).sum(), 0.25)
-
-
-def descend(pair, y, x, start_x, lowest_x, highest_x, settings):
-    """Follow LK steps from ``start_x``; a search that leaves its range goes back to its start.
-
-    Dividing a step by its slope (``newton``) needs the same pixels at every place; where some are hidden the plain
-    step is taken, twice as often.
-    """
-    size, place = settings.patch_size, start_x
-    newton = settings.newton and pair.all_usable(y, x, size, start_x)
-    gentlest, last_step = 0.5, 0.0
-    for _ in range(settings.max_iterations * (2 if settings.newton and not newton else 1)):
-        step = pair.lk_step(y, x, size, place, settings.min_valid)
-        if step is None:
-            return start_x
-        if newton:
-            # The step is piecewise linear in the place, between whole pixels.
-            whole = np.floor(place)
-            ends = [pair.lk_step(y, x, size, end, settings.min_valid) for end in (whole, whole + 1)]
-            # A gentle slope lengthens the step, until the search first turns round.
-            gentlest = 1.0 if step * last_step < 0 else gentlest
-            last_step = step
-            step /= np.clip(ends[1] - ends[0], gentlest, 2)
-        moved = place - step
-        if not (abs(moved - start_x) <= settings.search_radius and lowest_x <= moved <= highest_x):
-            return start_x
-        place = moved
-        if abs(step) < settings.stop_step:
-            break
-    return place
-
-
-def window_posterior(ssd, area, sigma_r=None, min_variance=0.2):
-    """Eq. 5 and 6: the centre's share of the window's probability; 0 if the centre is not its strict minimum."""
-    centre, *others = ssd
-    if any(other is None for other in ssd) or any(other <= centre for other in others):
-        return 0.0
-    variance = max(centre / area, min_variance) if sigma_r is None else sigma_r**2
-    likelihood = np.exp((centre - np.array(ssd)) / (2 * variance * area))  # relative to the centre: no underflow
-    return likelihood[0] / likelihood.sum()
-
-
-def search_level(pair, parent, width, level_weight, scale, number, settings):
-    """All patches of a level: lists of (y, x, disparity, probability).  ``parent``: (disparity, probability) or
-    None.
-    """
-    size = settings.patch_size
-    found = []
-    for y in patch_grid(pair.left.shape[0], size, settings.stride):
-        for x in patch_grid(width, size, settings.stride):
-            lowest = max(x - (width - size), settings.min_disparity / 2**number)
-            highest = min(x, np.inf if settings.max_disparity is None else settings.max_disparity / 2**number)
-            if parent is None:
-                start, inherited = min(max(0.0, lowest), highest), 0.0
-            else:
-                at = tuple(min((c + size // 2) // 2, n - 1) for c, n in zip((y, x), parent[0].shape))
-                start, inherited = 2 * parent[0][at], parent[1][at]
-            cols = slice(pair.pad + x, pair.pad + x + size)
-            if not lowest <= start <= highest or not pair.gradient[y : y + size, cols].any():
-                continue
-            place = descend(pair, y, x, x - start, x - highest, x - lowest, settings)
-            samples = (place + k * settings.window_step for k in (0, -2, -1, 1, 2))
-            ssd = [pair.ssd(y, x, size, sample, settings.min_valid) for sample in samples]
-            if settings.fusion == "residual":
-                probability = 0.0 if None in ssd else 1.0
-            else:
-                fixed = None if settings.sigma_r is None else settings.sigma_r * scale
-                posterior = window_posterior(ssd, size**2, fixed)
-                probability = posterior * level_weight + inherited * settings.propagate if posterior > 0 else 0.0
-            found.append((y, x, x - place, probability))
-    return found
-
-
-# --- Fusion [III-C, III-D] and filters [III-F] ----------------------------------------------------------------------
-
-
-def fuse(patches, shape, settings, min_probability):
-    """Eq. 9-13: mean of the accepted patches over each pixel, weighted by probability and distance from their
-    centre.
-    """
-    size = settings.patch_size
-    offset = np.arange(size) - (size - 1) / 2
-    along = np.ones(size) if settings.sigma_spatial is None else np.exp(-(offset**2) / (2 * settings.sigma_spatial**2))
-    weight = np.outer(along, along)
-    wpu, wp, w, full = (np.zeros(shape) for _ in range(4))
-    for y in patch_grid(shape[0], size, settings.stride):
-        for x in patch_grid(shape[1], size, settings.stride):
-            full[y : y + size, x : x + size] += weight
-    for y, x, disparity, probability in patches:
-        if probability > 0:
-            at = slice(y, y + size), slice(x, x + size)
-            wpu[at] += weight * probability * disparity
-            wp[at] += weight * probability
-            w[at] += weight
-    with np.errstate(invalid="ignore", divide="ignore"):
-        probability = np.where(w > 0, wp / w, 0)
-        known = (w > 0) & (w >= settings.min_support * full) & (probability >= min_probability)
-        return np.where(known, wpu / wp, np.nan), np.where(known, probability, 0)
-
-
-def fuse_by_residual(patches, pair, settings, scale):
-    """Eq. 2, DIS: mean of all patches over each pixel, weighted by the inverse of its squared grey residual."""
-    size = settings.patch_size
-    shape = pair.left.shape[0], pair.width
-    total, weights = np.zeros(shape), np.zeros(shape)
-    for y, x, disparity, probability in patches:
-        if probability > 0:
-            difference, _, _ = pair.compare(y, x, size, x - disparity)
-            residual = (difference - difference.mean()) / scale
-            weight = 1 / np.maximum(1, residual**2)
-            at = slice(y, y + size), slice(x, x + size)
-            total[at] += weight * disparity
-            weights[at] += weight
-    with np.errstate(invalid="ignore"):
-        return total / weights, (weights > 0).astype(float)
-
-
-def remove_small_segments(disparity, min_size, tolerance=1.0):
-    """Flood fill over 4-neighbours within ``tolerance``; segments under ``min_size`` become NaN."""
-    height, width = disparity.shape
-    out, visited = disparity.copy(), np.isnan(disparity)
-    for seed in zip(*np.nonzero(~visited)):
-        if visited[seed]:
-            continue
-        visited[seed] = True
-        segment = [seed]
-        for y, x in segment:
-            for neighbour in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-                inside = 0 <= neighbour[0] < height and 0 <= neighbour[1] < width
-                if inside and not visited[neighbour] and abs(disparity[neighbour] - disparity[y, x]) <= tolerance:
-                    visited[neighbour] = True
-                    segment.append(neighbour)
-        if len(segment) < min_size:
-            for pixel in segment:
-                out[pixel] = np.nan
-    return out
-
-
-def upsample(disparity, probability, height, width):
-    """Twice the size: bilinear over the known ones of the four nearest pixels; disparity doubles."""
-    out_d, out_p = np.full((height, width), np.nan), np.zeros((height, width))
-    for y in range(height):
-        for x in range(width):
-            total_w = total_d = total_p = 0.0
-            for yy, wy in ((y // 2, 0.75), (y // 2 + (1 if y % 2 else -1), 0.25)):
-                for xx, wx in ((x // 2, 0.75), (x // 2 + (1 if x % 2 else -1), 0.25)):
-                    at = min(max(yy, 0), disparity.shape[0] - 1), min(max(xx, 0), disparity.shape[1] - 1)
-                    if not np.isnan(disparity[at]):
-                        total_w += wy * wx
-                        total_d += wy * wx * disparity[at]
-                        total_p += wy * wx * probability[at]
-            if total_w > 0:
-                out_d[y, x], out_p[y, x] = 2 * total_d / total_w, total_p / total_w
-    return out_d, out_p
-
-
-# --- Everything -----------------------------------------------------------------------------------------------------
-
-
-def coarsest_level(height, width, settings):
-    """Coarsest level with room for a patch and 12 px on its short side (20 px where all disparities are tried), and no
-    coarser than asked for.
-    """
-    tries_all = settings.start == "global"
-    least, side = (
-        (settings.finest_level + 1, 20) if tries_all else (settings.finest_level, max(settings.patch_size, 12))
-    )
-    level = least
-    while level < (settings.coarsest_level or 10) and min(halved(height, width, level + 1)) >= side:
-        level += 1
-    return level
+# --- Levels ---------------------------------------------------------------------------------------------------------
 
 
 def halved(height, width, times):
@@ -297,87 +43,311 @@ def halved(height, width, times):
     return height, width
 
 
-def start_level(left, right, seen, number, scale, settings):
-    """Disparity and whether it is known on the level where all disparities are tried."""
-    px, width = 2**number, left.shape[1]
-    furthest = max(width - 3, 0)
+def coarsest_level(height, width, settings):
+    """Coarsest level with room for a patch and 12 px on its short side (20 px where all disparities are tried), and no
+    coarser than asked for.
+    """
+    level, side = settings.finest_level, max(settings.patch_size, 12)
+    if settings.start == "global":
+        level, side = settings.finest_level + 1, 20
+    while level < (settings.coarsest_level or 10) and min(halved(height, width, level + 1)) >= side:
+        level += 1
+    return level
+
+
+@dataclass
+class Level:
+    """One level of a pair."""
+
+    number: int  # n: a pixel is 2^n x 2^n image pixels
+    images: tuple[np.ndarray, np.ndarray]  # left and right, in steps of 1 / scale grey levels
+    seen: tuple[np.ndarray, np.ndarray]  # left and right, bool
+    scale: int
+    weight: float  # Gamma of Eq. 12
+    min_segment: int  # px, smaller segments are removed [III-F]
+    is_start: bool  # all disparities are tried here
+
+    @property
+    def pair(self):
+        return Pair.of(*self.images, *self.seen)
+
+    @property
+    def shape(self):
+        return self.images[0].shape
+
+    @property
+    def has_hidden(self):
+        return not (self.seen[0].all() and self.seen[1].all())
+
+
+def levels_of(left, right, seen, settings):
+    """The levels of a uint8 pair that are worked on, coarsest first."""
+    coarsest, scale = coarsest_level(*left.shape[:2], settings), settings.intensity_scale
+    images = [pyramid(image, coarsest, scale) for image in (left, right)]
+    masks = [seen_pyramid(mask, coarsest) for mask in seen]
+    numbers = range(coarsest, settings.finest_level - 1, -1)
+    gamma = {n: {"1/n": 1 / n, "2^n": 2.0**n, "equal": 1.0}[settings.level_weights] for n in numbers}
+    return [
+        Level(
+            number=n,
+            images=tuple(levels[n - 1] for levels in images),
+            seen=tuple(levels[n - 1] for levels in masks),
+            scale=scale,
+            weight=gamma[n] / sum(gamma.values()) if settings.propagate else 1.0,
+            min_segment=4 ** (coarsest - n) if settings.segment_filter else 0,
+            is_start=n == coarsest and settings.start == "global",
+        )
+        for n in numbers
+    ]
+
+
+class Found(NamedTuple):
+    """What is known of a level."""
+
+    disparity: np.ndarray  # px of the level
+    probability: np.ndarray
+    patches: list  # (y, x, disparity, probability) of those searched last
+    pair: Pair  # in which they were searched
+    variance: np.ndarray | None = None  # px^2 of the level
+    memory: np.ndarray | None = None  # for the next frame: surface and density, (2, height, width)
+
+
+def start_level(level, settings):
+    """The level where all disparities are tried."""
+    px, furthest = 2**level.number, max(level.shape[1] - 3, 0)
     largest = furthest if settings.max_disparity is None else int(np.ceil(settings.max_disparity / px))
     largest = int(np.clip(largest, -furthest, furthest))
     smallest = int(np.clip(np.floor(settings.min_disparity / px), -furthest, largest))
-    return naive_surface.global_start(left, right, *seen, largest, largest - smallest + 1, 0.003 * scale**2)
+    disparity = naive_surface.global_start(
+        *level.images, *level.seen, largest, largest - smallest + 1, 0.003 * level.scale**2
+    )
+    return Found(disparity, np.where(np.isnan(disparity), 0, level.weight / 2), [], level.pair)
 
 
-def fit_surface(pair, found, images, masks, min_segment, settings, scale):
-    """The surface through the finest level, searched again along it; disparity and probability."""
-    (left, right), level = images, settings.finest_level
-    bonds = naive_surface.bonds(left, settings.smoothing, 1 / (settings.smoothing_edge * scale))
-    fit = settings.smoothing_rounds, settings.outlier_distance
-    surface, density, spread = naive_surface.fit_surface(found, bonds, *fit)
-    if settings.slanted:
-        for _ in range(settings.sharpening):
-            surface = naive_surface.sharpen(left, right, surface, scale)
-        if settings.sharpening:
-            bonds = naive_surface.bonds(left, settings.smoothing, 1 / (settings.smoothing_edge * scale), surface)
-        slanted = Pair.of(left, naive_surface.warp(right, surface), masks[0])
-        if not (masks[0].all() and masks[1].all()):
-            pad = Pair.pad
-            usable = naive_surface.warp_usable(pair.usable_right[:, pad : pad + left.shape[1]], surface)
-            slanted.usable_right = np.pad(usable, ((0, 0), (pad, pad)), "edge")
-        reach = settings.search_radius * 2**level
-        along = replace(settings, min_disparity=-reach, max_disparity=reach, propagate=False)
-        patches = search_level(slanted, None, left.shape[1], 1.0, scale, level, along)
-        rest, _ = fuse(patches, left.shape, settings, 0)
-        if settings.segment_filter:
-            rest = remove_small_segments(rest, min_segment)
-        surface, dense_after, spread = naive_surface.fit_surface(surface + rest, bonds, *fit)
-        density = np.minimum(density, dense_after)
-    variance = naive_surface.surface_variance(surface, density, spread, certainty.SURFACE)
-    probability = 1 / (1 + certainty.ODDS_PER_PX2 * 4.0**level * variance)
-    place = np.arange(left.shape[1]) - surface
-    known = (place >= -0.5) & (place <= left.shape[1] - 0.5) & (probability >= settings.min_probability)
-    if settings.slanted and not (masks[0].all() and masks[1].all()):
-        known &= usable
-    highest = np.inf if settings.max_disparity is None else settings.max_disparity / 2**level
-    within = np.clip(surface, settings.min_disparity / 2**level, highest)
-    disparity = np.where(known & (np.abs(surface - within) <= 0.5), within, np.nan)
-    disparity = remove_small_segments(disparity, np.ceil(settings.min_island * left.size))
-    return disparity, np.where(np.isnan(disparity), 0, probability)
+def solve_level(level, parent, settings):
+    """Search, fuse and filter a level from what is known of the coarser one (None at the coarsest)."""
+    if level.is_start:
+        return start_level(level, settings)
+    pair = level.pair
+    start = None if parent is None else (parent.disparity, parent.probability)
+    patches = search_level(pair, start, pair.width, level.weight, level.scale, level.number, settings)  # [III-A, III-B]
+    is_last = level.number == settings.finest_level and not settings.smoothing  # a surface has its own threshold
+    threshold = settings.min_probability if is_last else 0
+    disparity, probability = fuse_patches(patches, pair, settings, level.scale, threshold)  # [III-C, III-D]
+    disparity = remove_small_segments(disparity, level.min_segment)  # [III-F]
+    return Found(disparity, np.where(np.isnan(disparity), 0, probability), patches, pair)
 
 
-def match(left, right, settings):
-    """Disparity and probability of a uint8 pair."""
-    height, width = left.shape[:2]
-    scale = settings.intensity_scale
-    coarsest = coarsest_level(height, width, settings)
-    numbers = range(settings.finest_level, coarsest + 1)
-    raw = {n: {"1/n": 1 / n, "2^n": 2.0**n, "equal": 1.0}[settings.level_weights] for n in numbers}
-    seen = [brightness(image) > 0 for image in (left, right)]
-    images = [pyramid(image, coarsest, scale) for image in (left, right)]
-    masks = [seen_pyramid(mask, coarsest) for mask in seen]
-    parent = None
-    for n in reversed(numbers):
-        of_level = [image[n - 1] for image in images], [mask[n - 1] for mask in masks]
-        pair = Pair.of(*of_level[0], *of_level[1])
-        weight = raw[n] / sum(raw.values()) if settings.propagate else 1.0
-        if n == coarsest and settings.start == "global":
-            disparity = start_level(*of_level[0], of_level[1], n, scale, settings)
-            parent = disparity, np.where(np.isnan(disparity), 0, weight / 2)
-            continue
-        patches = search_level(pair, parent, pair.width, weight, scale, n, settings)
-        if settings.fusion == "residual":
-            disparity, probability = fuse_by_residual(patches, pair, settings, scale)
-        else:
-            is_last = n == settings.finest_level and not settings.smoothing
-            disparity, probability = fuse(
-                patches, of_level[0][0].shape, settings, settings.min_probability if is_last else 0
-            )
-        if settings.segment_filter:
-            disparity = remove_small_segments(disparity, 4 ** (coarsest - n))
-            probability = np.where(np.isnan(disparity), 0, probability)
-        parent = disparity, probability
-    if settings.smoothing:
-        disparity, probability = fit_surface(pair, disparity, *of_level, 4 ** (coarsest - n), settings, scale)
+# --- Beyond the paper: the finest level once more, along a smooth surface --------------------------------------------
+
+
+def has_surface(settings):
+    """Is the result taken from a surface?"""
+    return settings.smoothing > 0 or settings.dense
+
+
+def follows_surface(settings):
+    """Is the finest level searched again along its surface?"""
+    return settings.smoothing > 0 and settings.slanted
+
+
+class Before(NamedTuple):
+    """What the frame before knew of the finest level."""
+
+    surface: np.ndarray
+    density: np.ndarray
+    likeness: float  # share of the picture that is still the same
+
+    @property
+    def stands_still(self):
+        """Is enough of the picture the same to search only along the old surface?"""
+        return self.likeness >= naive_surface.MIN_AGREEMENT
+
+
+def look_back(previous, coarse, finest, settings):
+    """Compare what was found on the level above the finest with the frame before; None if that left nothing."""
+    memory = None if previous is None else previous.memory
+    usable = coarse is not None and follows_surface(settings) and not settings.dense
+    if memory is None or not usable or memory.shape != (2, *finest.shape):
+        return None
+    surface, density = memory.astype(float)
+    return Before(surface, density, naive_surface.agreement(coarse.disparity, surface))
+
+
+def search_along(level, surface, settings):
+    """Search the finest level again, with the right image brought under the left one along ``surface``.
+
+    What is found is what the surface lacks.  Returns it and which pixels of the warped image may be used.
+    """
+    left, right = level.images
+    pair, usable = Pair.of(left, naive_surface.warp(right, surface), level.seen[0]), np.ones(level.shape, bool)
+    if level.has_hidden:
+        inside = slice(Pair.pad, Pair.pad + pair.width)
+        usable = naive_surface.warp_usable(level.pair.usable_right[:, inside], surface)
+        pair.usable_right = np.pad(usable, ((0, 0), (Pair.pad, Pair.pad)), "edge")
+    reach = settings.search_radius * 2**level.number
+    near = replace(settings, min_disparity=-reach, max_disparity=reach, propagate=False)
+    patches = search_level(pair, None, pair.width, 1.0, level.scale, level.number, near)
+    rest, probability = fuse_patches(patches, pair, settings, level.scale, 0)
+    return Found(remove_small_segments(rest, level.min_segment), probability, patches, pair), usable
+
+
+def fit_surface(level, found, before, settings):
+    """A smooth surface through what was ``found``, improved by a second search along it.
+
+    In a video that stands still the first surface is that of the frame ``before``, where ``found`` (then the coarser
+    level) agrees.
+
+    Returns
+    -------
+    surface : tuple of ndarray
+        Its disparity, density and spread.
+    first_density : ndarray
+        Density of the first surface.
+    searched : Found
+        The second search, or ``found`` if there is none.
+    usable : ndarray of bool
+        Pixels that the second search could use.
+    """
+    left, right = level.images
+    sharpness = 1 / (settings.smoothing_edge * level.scale)
+    strength = settings.smoothing or naive_surface.DEFAULT_STRENGTH
+    bonds = naive_surface.bonds(left, strength, sharpness)
+    robust = settings.smoothing_rounds, settings.outlier_distance
+    if before is not None and before.stands_still:
+        surface, density, spread = naive_surface.recall(found.disparity, before.surface), before.density, None
+    else:
+        surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
+    if not follows_surface(settings):
+        return (surface, density, spread), density, found, np.ones(level.shape, bool)
+    for _ in range(settings.sharpening):
+        surface = naive_surface.sharpen(left, right, surface, level.scale)
+    if settings.sharpening:
+        bonds = naive_surface.bonds(left, strength, sharpness, surface)
+    rest, usable = search_along(level, surface, settings)
+    return naive_surface.fit_surface(surface + rest.disparity, bonds, *robust), density, rest, usable
+
+
+def solve_surface(level, found, before, settings):
+    """Disparity, probability and variance of the finest level from a surface through what was ``found``."""
+    (surface, density, spread), first_density, searched, usable = fit_surface(level, found, before, settings)
+    if before is not None and before.likeness >= naive_surface.MIN_LIKENESS:
+        surface = naive_surface.settle(surface, before.surface)
+    memory = np.stack([surface, density])
+    density = np.minimum(density, first_density)
+    weights = naive_surface.SURFACE_WEIGHTS if settings.smoothing else naive_surface.MEASURED_WEIGHTS
+    variance = naive_surface.surface_variance(surface, density, spread, weights)
+    disparity = surface
+    if not settings.smoothing:  # the surface only fills holes and tells how far to trust the disparities
+        disparity = found.disparity
+        variance = variance + weights["rest"] * (disparity - surface) ** 2
+    if settings.dense:
+        wide = naive_surface.wide_surface(found.disparity)
+        disparity = naive_surface.fill_holes(disparity, surface, density, wide)
+        variance = np.where(np.isnan(variance), naive_surface.hole_variance(density, weights), variance)
+    probability = naive_surface.probability_of(variance * 4**level.number)
+    if not settings.dense:
+        disparity = drop_doubtful(level, disparity, (probability >= settings.min_probability) & usable, settings)
+    known = ~np.isnan(disparity)
+    return Found(
+        disparity,
+        np.where(known, probability, 0),
+        searched.patches,
+        searched.pair,
+        np.where(known, variance, np.nan),
+        memory,
+    )
+
+
+def drop_doubtful(level, disparity, good, settings):
+    """Forget what is not ``good``, leads outside the right image or beyond the limits, or is a small island."""
+    width, px = level.shape[1], 2**level.number
+    place = np.arange(width) - disparity  # a pixel reaches half a px beyond its centre
+    good = good & (place >= -0.5) & (place <= width - 0.5)
+    highest = np.inf if settings.max_disparity is None else settings.max_disparity / px
+    within = np.clip(disparity, settings.min_disparity / px, highest)  # a surface may swing a little beyond them
+    disparity = np.where(good & (np.abs(disparity - within) <= 0.5), within, np.nan)
+    return remove_small_segments(disparity, np.ceil(settings.min_island * disparity.size))
+
+
+def measure_scatter(level, found, settings):
+    """Variance without a surface: how far disparities scatter about one that is fitted on the level above only for
+    this, and the probability that follows from it.
+    """
+    thinned, weights = naive_surface.thin(found.disparity), naive_surface.MEASURED_WEIGHTS
+    sharpness = 1 / (settings.smoothing_edge * level.scale)
+    bonds = naive_surface.bonds(halve(level.images[0]), naive_surface.DEFAULT_STRENGTH / 4, sharpness)
+    surface, density, spread = naive_surface.fit_surface(thinned, bonds, 0, 1)
+    variance = naive_surface.surface_variance(surface, density, spread, weights)
+    variance = variance + weights["rest"] * (thinned - surface) ** 2
+    variance = 2 * upsample(variance, np.zeros(variance.shape), *level.shape)[0]  # 4 px^2 are one of the level above
+    variance = np.where(np.isnan(found.disparity), np.nan, variance)
+    probability = np.nan_to_num(naive_surface.probability_of(variance * 4**level.number))
+    return found._replace(variance=variance, probability=probability)
+
+
+# --- Everything -----------------------------------------------------------------------------------------------------
+
+
+class Result(NamedTuple):
+    """As `bdis.StereoResult`."""
+
+    disparity: np.ndarray
+    probability: np.ndarray
+    variance: np.ndarray | None = None
+    memory: np.ndarray | None = None
+
+
+def enlarge(found, shape, settings):
+    """From the finest level to the size of the image; px become twice as many and px^2 four times with every level."""
+    disparity, probability = found.disparity, found.probability
+    variance = np.full(disparity.shape, np.nan) if found.variance is None else found.variance
     for n in range(settings.finest_level - 1, -1, -1):
-        shape = images[0][n - 1].shape if n else (height, width)
-        disparity, probability = upsample(disparity, probability, *shape)
-    return np.where(seen[0], disparity, np.nan), np.where(seen[0], probability, 0)
+        size = halved(*shape, n)
+        variance = 2 * upsample(variance, probability, *size)[0]
+        disparity, probability = upsample(disparity, probability, *size)
+    return disparity, probability, variance
+
+
+def match(left, right, settings, previous=None, masks=(None, None)):
+    """Disparity, probability, variance and memory of a uint8 pair.
+
+    Parameters
+    ----------
+    left, right : ndarray of uint8, shape (h, w) or (h, w, 3)
+        Rectified pair.
+    settings : bdis.Settings
+        What to do; ``threads`` does not matter.
+    previous : Result or bdis.StereoResult, optional
+        Result of the frame before.
+    masks : tuple of ndarray of bool, shape (h, w), or None
+        What the left and the right camera saw, besides black pixels.
+
+    Returns
+    -------
+    Result
+    """
+    seen = [(brightness(image) > 0) & (True if mask is None else mask) for image, mask in zip((left, right), masks)]
+    *coarser, finest = levels_of(left, right, seen, settings)
+
+    found = None
+    for level in coarser:  # coarse to fine [III-A to III-D, III-F]
+        found = solve_level(level, found, settings)
+    before = look_back(previous, found, finest, settings)
+    if before is None or not before.stands_still:
+        found = solve_level(finest, found, settings)
+
+    if has_surface(settings):  # beyond the paper
+        found = solve_surface(finest, found, before, settings)
+    elif settings.variance is True:  # beyond the paper
+        found = measure_scatter(finest, found, settings)
+    if settings.variance == "paper":  # [III-E]
+        variance = fuse_variance(found.patches, found.pair, settings, finest.scale)
+        found = found._replace(variance=np.where(np.isnan(found.disparity), np.nan, variance))
+
+    disparity, probability, variance = enlarge(found, left.shape[:2], settings)
+    if not settings.dense:  # nothing is known of a pixel that the left camera did not see
+        disparity, variance = (np.where(seen[0], values, np.nan) for values in (disparity, variance))
+        probability = np.where(seen[0], probability, 0)
+    remembers = previous is not None and follows_surface(settings)
+    return Result(disparity, probability, variance if settings.variance else None, found.memory if remembers else None)

@@ -1,9 +1,19 @@
-"""The oracle of what goes beyond the paper: the global start, the surface, sharp edges, uncertainty.  Plain NumPy.
+"""The oracle of what goes beyond the paper: global start, surface, sharp edges, uncertainty, video.  Plain NumPy.
 
 Nothing here is shared with the kernels.  Arrays are float64 (height, width) of one level; unknown is NaN.
 """
 
 import numpy as np
+
+DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but it is needed to measure or to fill
+
+# Weights of the error model, px^2 of the level, and what a px^2 of the image adds to the odds of an error above 1 px.
+SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
+MEASURED_WEIGHTS = {"floor": 9e-4, "spread": 0.77, "slope": 0.32, "hole": 0.81, "rest": 2.9}
+ODDS_PER_PX2 = 0.15
+
+MIN_AGREEMENT = 0.85  # share of the picture as in the frame before, to search only along its surface
+MIN_LIKENESS = 0.5  # likewise, to draw the new surface toward the old one
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------
 
@@ -182,16 +192,36 @@ def slope_squared(surface):
     return (across**2 + down**2) / 4
 
 
+def hole_variance(density, weights):
+    """What guessing across a hole adds to the variance, and its floor; at most a fifth of the width is guessed."""
+    hole = np.minimum(np.maximum(1 / np.maximum(density, 1e-6) - 1, 0), 0.2 * density.shape[1])
+    return weights.floor + weights.hole * hole**2
+
+
 def surface_variance(surface, density, spread, weights):
     """px^2 of the level."""
-    hole = np.minimum(np.maximum(1 / np.maximum(density, 1e-6) - 1, 0), 0.2 * surface.shape[1])
-    variance = weights.floor + weights.spread * spread + weights.hole * hole**2
-    return variance + weights.slope * slope_squared(surface)
+    steep = weights.slope * slope_squared(surface)
+    return hole_variance(density, weights) + weights.spread * spread + steep
 
 
-def window_variance(ssd, area, step, patch_size, min_variance=0.2):
+def probability_of(variance):
+    """That the error is below 1 px, for a variance in px^2 of the image."""
+    return 1 / (1 + ODDS_PER_PX2 * variance)
+
+
+def thin(disparity):
+    """Disparities of the level above: half the mean of the known ones of 2x2 pixels."""
+    height, width = disparity.shape
+    padded = np.pad(disparity, ((0, height % 2), (0, width % 2)), constant_values=np.nan)
+    parents = np.stack([padded[0::2, 0::2], padded[0::2, 1::2], padded[1::2, 0::2], padded[1::2, 1::2]])
+    known = ~np.isnan(parents)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, parents, 0).sum(0) / known.sum(0) / 2
+
+
+def window_variance(ssd, area, step, patch_size, sigma_r=None, min_variance=0.2):
     """Eq. 16-18 by least squares: the variance of a Gaussian through the window's likelihoods, px^2."""
-    variance = max(ssd[0] / area, min_variance)
+    variance = max(ssd[0] / area, min_variance) if sigma_r is None else sigma_r**2
     log_p = -(np.array(ssd) - ssd[0]) / (2 * variance * area)
     x_squared = (np.array([0, -2, -1, 1, 2]) * step) ** 2
     (slope, height), *_ = np.polyfit(x_squared, log_p, 1, full=True)
@@ -200,3 +230,46 @@ def window_variance(ssd, area, step, patch_size, min_variance=0.2):
     if -slope * step**2 <= 1e-12 or miss > 0.1:
         return largest
     return min(-1 / (2 * slope), largest)
+
+
+# --- Every pixel gets a disparity (`dense`) -------------------------------------------------------------------------
+
+
+def wide_surface(found):
+    """A surface that reaches across holes, the same in all directions; NaN where nothing is known at all."""
+    bonds = [np.full(np.diff(found, axis=axis).shape, 1e4) for axis in (1, 0)]
+    surface, density, _ = fit_surface(found, bonds, 0, 1)
+    return np.where(density > 1e-20, surface, np.nan)
+
+
+def fill_holes(disparity, surface, density, wide):
+    """What is unknown is left to the surfaces; at a density of 0.001 both count alike."""
+    disparity = np.where(np.isnan(disparity), surface, disparity)
+    return (disparity * density + wide * 1e-3) / (density + 1e-3)
+
+
+# --- Video ----------------------------------------------------------------------------------------------------------
+
+
+def agreement(coarse, before):
+    """Share of the pixels of the coarser level that lie within 0.5 px of the frame before; 0 if none is known."""
+    gap = np.abs(coarse - thin(before))
+    known = ~np.isnan(gap)
+    return (gap[known] <= 0.5).mean() if known.any() else 0.0
+
+
+def recall(coarse, before):
+    """A surface to search along: that of the frame before where the coarser level agrees with it or knows nothing,
+    else twice the coarser level.
+    """
+    rows, columns = (np.minimum(np.arange(n) // 2, m - 1) for n, m in zip(before.shape, coarse.shape))
+    now, then = (level[rows][:, columns] for level in (coarse, thin(before)))
+    return np.where(np.isnan(now) | (np.abs(now - then) <= 0.5), before, 2 * now)
+
+
+def settle(surface, before):
+    """Half way to the surface of the frame before where they are close, less where they are apart: noise goes, motion
+    stays.
+    """
+    gap = before - surface
+    return surface + 0.5 * gap / (1 + (gap / 0.2) ** 2) ** 2

@@ -53,7 +53,7 @@ def test_equals_the_oracle(preset, changes, size, black):
     if min(size) <= 2 ** (matcher.settings.finest_level) * (matcher.settings.patch_size - 1):
         pytest.skip("no patch fits the finest level of this size; see test_too_small_for_a_patch_says_so")
     result = matcher.match(left, right)
-    disparity, probability = naive.match(left, right, matcher.settings)
+    disparity, probability, *_ = naive.match(left, right, matcher.settings)
     if matcher.settings.smoothing:
         # The second search sees a warped image in whole grey steps; one step more or less moves a patch a little.
         known = ~np.isnan(disparity)
@@ -79,7 +79,7 @@ def test_colour_equals_the_oracle():
     tint = rng.uniform(0.4, 1, (1, 1, 3))
     left, right = ((image[..., None] * tint).astype(np.uint8) for image in (left, right))
     matcher = bdis.StereoMatcher("fast")
-    disparity, _ = naive.match(left, right, matcher.settings)
+    disparity, *_ = naive.match(left, right, matcher.settings)
     np.testing.assert_allclose(matcher.match(left, right).disparity, disparity, atol=1e-3)
 
 

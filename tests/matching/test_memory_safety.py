@@ -6,15 +6,11 @@ touch, so one byte too far ends the process.  What lies within an array but was 
 better: scratch starts as garbage, and the result must be that of a fresh matcher.  The fuzz runs in a child; to see
 one case again, under a debugger if need be:
 
-    python tests/test_memory_safety.py SEED
+    python -m tests.matching.test_memory_safety SEED
 """
 
-import ctypes
 import dataclasses
-import faulthandler
-import gc
 import math
-import mmap
 import signal
 import subprocess
 import sys
@@ -27,82 +23,14 @@ import pytest
 import bdis.matching.images
 import bdis.matching.matcher
 from bdis.matching.settings import PRESETS
+from tests import guard_pages
+from tests.guard_pages import Arena, GuardedNumPy
 
 CASES = 1000
-CANARY = 0xA5
+MODULE = "tests.matching.test_memory_safety"
 DIFFERS = "not the result of a fresh matcher"
-PROT_NONE, PROT_READ = 0, 1  # as in sys/mman.h; the module mmap lacks the first
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guard pages are set up with Linux's mprotect")
-
-
-class Arena:
-    """Arrays that each end just before (``edge`` "end") or begin just after ("start") an inaccessible page.
-
-    Page sizes allow only one tight side; up to the page on the other side lie canary bytes that show stray writes.
-    """
-
-    def __init__(self, edge: str):
-        self.edge = edge
-        self._protect = ctypes.CDLL(None, use_errno=True).mprotect
-        self._protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-        self._canaries: list[np.ndarray] = []
-        self._begins: set[int] = set()
-
-    def zeros(self, shape: Any, dtype: Any = float, row_gap: int = 0) -> np.ndarray:
-        """As ``np.zeros``, with ``row_gap`` more elements between rows."""
-        shape, dtype = (shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype)
-        packed = np.empty((1, *shape[1:]), dtype)
-        strides = packed.nbytes + row_gap * dtype.itemsize, *packed.strides[1:]
-        used = (shape[0] - 1) * strides[0] + packed.nbytes
-        room = math.ceil(used / mmap.PAGESIZE) * mmap.PAGESIZE
-        memory = mmap.mmap(-1, room + 2 * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        body = np.frombuffer(memory, np.uint8, room, mmap.PAGESIZE)
-        self._set_access(body.ctypes.data - mmap.PAGESIZE, mmap.PAGESIZE, PROT_NONE)
-        self._set_access(body.ctypes.data + room, mmap.PAGESIZE, PROT_NONE)
-        body.fill(CANARY)
-        offset = room - used if self.edge == "end" else 0
-        self._canaries.append(body[:offset] if self.edge == "end" else body[used:])
-        self._begins.add(body.ctypes.data + offset)
-        array = np.ndarray(shape, dtype, memory, mmap.PAGESIZE + offset, strides)
-        array.fill(0)
-        return array
-
-    def copy(self, array: np.ndarray, row_gap: int = 0) -> np.ndarray:
-        """``array`` moved into this arena."""
-        moved = self.zeros(array.shape, array.dtype, row_gap)
-        moved[...] = array
-        return moved
-
-    def sealed_copy(self, array: np.ndarray, row_gap: int = 0) -> np.ndarray:
-        """Likewise, in pages that may only be read: what a user gives is never written to."""
-        moved = self.copy(array, row_gap)
-        page = moved.ctypes.data // mmap.PAGESIZE * mmap.PAGESIZE
-        self._set_access(page, (moved.shape[0] - 1) * moved.strides[0] + moved[0].nbytes, PROT_READ)
-        moved.flags.writeable = False
-        return moved
-
-    def holds(self, array: np.ndarray) -> bool:
-        """Whether ``array`` lies at its guard page."""
-        return array.ctypes.data in self._begins
-
-    def is_intact(self) -> bool:
-        """Whether nobody wrote beside an array."""
-        return all((canary == CANARY).all() for canary in self._canaries)
-
-    def _set_access(self, address: int, size: int, access: int) -> None:
-        if self._protect(address, size, access):
-            raise OSError(ctypes.get_errno(), "mprotect")
-
-
-class GuardedNumPy:
-    """NumPy as a module of bdis sees it, with its allocations in an arena."""
-
-    def __init__(self, arena: Arena):
-        self.zeros = self.empty = arena.zeros
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
+pytestmark = pytest.mark.skipif(bool(guard_pages.MISSING), reason=guard_pages.MISSING or "-")
 
 
 def move_arrays(value: Any, arena: Arena, moved: dict[int, np.ndarray]) -> Any:
@@ -127,7 +55,7 @@ def spoil(scratch: Any, rng: np.random.Generator) -> None:
     if scratch is None or isinstance(scratch, int | float):
         return
     if isinstance(scratch, np.ndarray):
-        scratch[...] = rng.integers(0, 256, (*scratch.shape, scratch.itemsize), np.uint8).view(scratch.dtype)[..., 0]
+        guard_pages.fill_with_garbage(scratch, rng)
         return
     for item in scratch:
         spoil(item, rng)
@@ -266,33 +194,19 @@ def run_case(seed: int) -> None:
             previous = result
 
 
-def overstep(edge: str) -> None:
-    """Read the first byte beyond an array; does not return."""
-    array = Arena(edge).zeros((3, 5), np.uint8)
-    ctypes.string_at(array.ctypes.data + (array.nbytes if edge == "end" else -1), 1)
-
-
-def run_child(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """This file as a program."""
-    command = [sys.executable, __file__, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
-
-
 @pytest.mark.parametrize("edge", ["end", "start"])
 def test_guard_page_ends_a_process_that_oversteps(edge: str) -> None:
     """Else the fuzz below would prove nothing."""
-    assert run_child("overstep", edge).returncode == -signal.SIGSEGV
+    assert guard_pages.run_child(MODULE, "overstep", edge).returncode == -signal.SIGSEGV
 
 
 @pytest.fixture(scope="module")
 def fuzz() -> subprocess.CompletedProcess[str]:
-    return run_child(0, CASES)
+    return guard_pages.run_child(MODULE, 0, CASES)
 
 
 def test_no_access_outside_arrays(fuzz: subprocess.CompletedProcess[str]) -> None:
-    last_case = fuzz.stdout[fuzz.stdout.rfind("\nseed ") :]
-    assert fuzz.returncode == 0, f"exit code {fuzz.returncode} at\n{last_case}\n{fuzz.stderr[-6000:]}"
-    assert f"seed {CASES - 1}:" in fuzz.stdout
+    guard_pages.assert_finished(fuzz, CASES)
 
 
 def test_result_depends_on_nothing_but_the_pair(fuzz: subprocess.CompletedProcess[str]) -> None:
@@ -300,22 +214,5 @@ def test_result_depends_on_nothing_but_the_pair(fuzz: subprocess.CompletedProces
     assert [line.strip() for line in fuzz.stdout.splitlines() if DIFFERS in line] == []
 
 
-def main(arguments: list[str]) -> None:
-    """SEED: one case; BEGIN END: cases BEGIN to END - 1; overstep EDGE: die."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.enable()
-    if arguments[0] == "overstep":
-        overstep(arguments[1])
-        return
-    begin = int(arguments[0])
-    end = int(arguments[1]) if len(arguments) > 1 else begin + 1
-    for seed in range(begin, end):
-        run_case(seed)
-        if seed % 20 == 0:  # free the mappings: a process may have 65530
-            gc.collect()
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    guard_pages.main(run_case, sys.argv[1:])

@@ -87,7 +87,7 @@ def test_saturated_differences_do_not_overflow():
     right = (256 - left.astype(int)).astype(np.uint8)
     for size in (10, 16):
         matcher = bdis.StereoMatcher("paper", patch_size=size, segment_filter=False, min_support=0.0)
-        disparity, _ = naive.match(left, right, matcher.settings)
+        disparity, *_ = naive.match(left, right, matcher.settings)
         result = matcher.match(left, right)
         np.testing.assert_allclose(result.disparity, disparity, atol=1e-3)
 

@@ -1,0 +1,57 @@
+"""`dense`, where every pixel gets a disparity, against the oracle."""
+
+import numpy as np
+import pytest
+
+import bdis
+from tests import naive
+from tests.matching.oracle import assert_equals_the_oracle
+from tests.scenes import warped_pair
+
+SIZES = [(65, 83), (48, 96)]
+SETTINGS = [
+    ("balanced", {"variance": True}),
+    ("accurate", {"variance": "paper"}),
+    ("balanced", {"slanted": False}),
+    ("balanced", {"finest_level": 2, "variance": True}),
+    ("fast", {"variance": True}),
+    ("paper", {"variance": "paper"}),
+    ("dis", {}),
+]
+
+
+def pair_with_holes(size, black):
+    """A pair with a large patch without texture, and with ``black`` borders and a black hole too."""
+    left, right, _ = warped_pair(*size, seed=4)
+    height, width = size
+    left[height // 3 : -8, width // 3 : -width // 4] = 90
+    if black:
+        left[:, :9] = 0
+        left[10:20, 30:50] = 0
+        right[:, -7:] = 0
+    return left, right
+
+
+@pytest.mark.parametrize("black", [False, True], ids=["seen", "black"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("preset", "changes"), SETTINGS, ids=str)
+def test_equals_the_oracle(preset, changes, size, black):
+    left, right = pair_with_holes(size, black)
+    matcher = bdis.StereoMatcher(preset, dense=True, **changes)
+    if min(size) <= 2 ** (matcher.settings.finest_level) * (matcher.settings.patch_size - 1):
+        pytest.skip("no patch fits the finest level of this size")
+    result = matcher.match(left, right)
+    assert result.known.all()
+    assert_equals_the_oracle(result, naive.match(left, right, matcher.settings), matcher.settings)
+
+
+@pytest.mark.parametrize("preset", ["balanced", "fast"])
+def test_a_hole_is_filled_across_edges_of_the_image(preset):
+    """Strong edges around a hole keep the surface out of it; a wide surface, which knows no edges, must fill it."""
+    left, right, truth = warped_pair(96, 128, seed=2, slope=0.0, offset=12.0)
+    hole = np.zeros(left.shape, bool)
+    hole[30:70, 50:90] = True
+    left[hole] = np.where(np.indices(left.shape).sum(0) // 4 % 2, 255, 1)[hole]
+    result = bdis.StereoMatcher(preset, dense=True).match(left, right)
+    assert result.known.all()
+    assert np.abs(result.disparity - truth)[40:60, 60:80].max() < 3
