@@ -195,13 +195,13 @@ def slope_squared(surface):
 def hole_variance(density, weights):
     """What guessing across a hole adds to the variance, and its floor; at most a fifth of the width is guessed."""
     hole = np.minimum(np.maximum(1 / np.maximum(density, 1e-6) - 1, 0), 0.2 * density.shape[1])
-    return weights.floor + weights.hole * hole**2
+    return weights["floor"] + weights["hole"] * hole**2
 
 
 def surface_variance(surface, density, spread, weights):
     """px^2 of the level."""
-    steep = weights.slope * slope_squared(surface)
-    return hole_variance(density, weights) + weights.spread * spread + steep
+    steep = weights["slope"] * slope_squared(surface)
+    return hole_variance(density, weights) + weights["spread"] * spread + steep
 
 
 def probability_of(variance):

@@ -1,7 +1,7 @@
 """No kernel touches memory that is not its own.
 
 Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given -
-the user's images and masks, the workspace, the results - lies directly before or directly after a page that nobody may
+the user's images and masks, the buffers of the stages, the results - lies directly before or directly after a page that nobody may
 touch, so one byte too far ends the process.  What lies within an array but was never written for this pair is no
 better: scratch starts as garbage, and the result must be that of a fresh matcher.  The fuzz runs in a child; to see
 one case again, under a debugger if need be:
@@ -9,20 +9,21 @@ one case again, under a debugger if need be:
     python -m tests.matching.test_memory_safety SEED
 """
 
-import dataclasses
 import math
 import signal
 import subprocess
 import sys
 from typing import Any
 
-import bdis.matching.workspace
 import numpy as np
 import pytest
 
 import bdis.matching.images
 import bdis.matching.matcher
+import bdis.matching.memory
 from bdis.matching.settings import PRESETS
+from bdis.matching.stages import Stages
+from bdis.vector.records import Record
 from tests import guard_pages
 from tests.guard_pages import Arena, GuardedNumPy
 
@@ -33,43 +34,37 @@ DIFFERS = "not the result of a fresh matcher"
 pytestmark = pytest.mark.skipif(bool(guard_pages.MISSING), reason=guard_pages.MISSING or "-")
 
 
-def move_arrays(value: Any, arena: Arena, moved: dict[int, np.ndarray]) -> Any:
-    """``value`` with every array within moved into ``arena``; ``moved`` keeps shared arrays shared."""
-    if isinstance(value, np.ndarray):
-        if id(value) not in moved:
-            moved[id(value)] = arena.copy(value)
-        return moved[id(value)]
-    if isinstance(value, list | tuple):
-        items = [move_arrays(item, arena, moved) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if dataclasses.is_dataclass(value):
-        fields = {f.name: move_arrays(getattr(value, f.name), arena, moved) for f in dataclasses.fields(value)}
-        return dataclasses.replace(value, **fields)
-    return value
+CONSTANT = {"rows", "cols", "weights", "full_weight", "covering", "row_weights", "barrier"}  # filled once, never again
 
 
-def spoil(scratch: Any, rng: np.random.Generator) -> None:
-    """Fill the arrays of ``scratch`` with anything: what earlier frames left there must not lead a kernel astray."""
-    if dataclasses.is_dataclass(scratch):
-        scratch = [getattr(scratch, f.name) for f in dataclasses.fields(scratch) if f.name != "model"]
-    if scratch is None or isinstance(scratch, int | float):
-        return
-    if isinstance(scratch, np.ndarray):
-        guard_pages.fill_with_garbage(scratch, rng)
-        return
-    for item in scratch:
-        spoil(item, rng)
+def records_in(value: Any, found: dict[int, Record]) -> dict[int, Record]:
+    """All records that are reachable from ``value``, by their address."""
+    if isinstance(value, Record):
+        found[int(value)] = value
+    elif isinstance(value, dict):
+        records_in(list(value.values()), found)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            records_in(item, found)
+    elif type(value).__module__.startswith("bdis.matching.") and hasattr(value, "__dict__"):
+        records_in(vars(value), found)
+    return found
 
 
-def guard_workspace(work: bdis.matching.workspace.Workspace, arena: Arena, rng: np.random.Generator) -> None:
-    """Move all arrays of ``work`` to guard pages and fill its scratch with garbage."""
+def guard_stages(stages: Stages, arena: Arena, rng: np.random.Generator) -> None:
+    """Move all arrays of ``stages`` to guard pages and fill them with garbage, unless they are constant."""
     moved: dict[int, np.ndarray] = {}
-    for name, value in vars(work).copy().items():
-        setattr(work, name, move_arrays(value, arena, moved))
-    work.note_addresses()
-    for name in ("images_table", "table", "numbers"):
-        setattr(work, name, arena.copy(getattr(work, name)))
-    spoil([work.scratch, work.runs, work.run_rows, work.variance, work.start, work.surface], rng)
+    kept = []  # ids stay unique while the arrays live
+    for record in records_in(stages, {}).values():
+        for name in record.fields:
+            array = getattr(record, name)
+            if isinstance(array, np.ndarray):
+                if id(array) not in moved:
+                    moved[id(array)] = arena.copy(array)
+                    kept.append(array)
+                    if name not in CONSTANT:
+                        guard_pages.fill_with_garbage(moved[id(array)], rng)
+                record.update(**{name: moved[id(array)]})
 
 
 def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, Any]:
@@ -163,8 +158,8 @@ def run_case(seed: int) -> None:
     print(f"seed {seed}: {height=} {width=} guard at the {arena.edge}, {preset=} {settings}", flush=True)
 
     matcher = bdis.matching.matcher.StereoMatcher(preset, **settings)
-    matcher._workspace = bdis.matching.workspace.Workspace(height, width, matcher.settings)
-    guard_workspace(matcher._workspace, arena, rng)
+    matcher._stages = Stages(height, width, matcher.settings)
+    guard_stages(matcher._stages, arena, rng)
     previous = None
     for _ in range(int(rng.choice([1, 1, 2, 3]))):
         kind = str(rng.choice(["uint8 1", "uint8 3", "uint8 4", "uint16 1", "uint16 3", "float32 1", "float32 4"]))
@@ -176,13 +171,13 @@ def run_case(seed: int) -> None:
             for name in ("left_mask", "right_mask")
             if rng.random() < 0.2
         }
-        bdis.matching.images.np = bdis.matching.workspace.np = GuardedNumPy(arena)
+        bdis.matching.images.np = bdis.matching.memory.np = GuardedNumPy(arena)
         result = matcher.match(*pair, **masks, previous=previous)
-        bdis.matching.images.np = bdis.matching.workspace.np = np
+        bdis.matching.images.np = bdis.matching.memory.np = np
         assert result.disparity.shape == result.probability.shape == (height, width)
         assert ((result.probability >= 0) & (result.probability <= 1)).all()
         assert arena.holds(result.disparity), "results are no longer allocated where this test can guard them"
-        assert arena.holds(matcher._workspace.levels[0].arrays.left), "the matcher no longer uses the guarded workspace"
+        assert arena.holds(matcher._stages.levels[0].maps.disparity), "the matcher no longer uses the guarded stages"
         assert arena.is_intact(), "a kernel wrote beside an array"
         alone = bdis.matching.matcher.StereoMatcher(preset, **{**settings, "threads": 1})
         fresh = alone.match(*pair, **masks, previous=previous)

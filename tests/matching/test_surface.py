@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.matching import certainty, kernels
+from bdis.matching import kernels
 from bdis.matching.kernels.layout import PAD
 from tests import naive, naive_surface
 from tests.matching.records import alone, map_of
@@ -125,8 +125,8 @@ def test_variance_and_probability(size):
     )
     (scored,) = stages.certainty
     density = np.minimum(density, scored._first_density.values[:, :width])
-    variance = naive_surface.surface_variance(surface, density, spread, certainty.SURFACE)
-    probability = 1 / (1 + certainty.ODDS_PER_PX2 * 4 * variance)
+    variance = naive_surface.surface_variance(surface, density, spread, naive_surface.SURFACE_WEIGHTS)
+    probability = 1 / (1 + naive_surface.ODDS_PER_PX2 * 4 * variance)
     place = np.arange(width) - surface
     known = (place >= -0.5) & (place <= width - 0.5) & (probability >= 0.2)
     known &= surface >= -0.5  # the least disparity is 0, give or take half a px

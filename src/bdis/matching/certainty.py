@@ -27,7 +27,7 @@ import numpy as np
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
-from .fusion import BayesianFusion, empty_map
+from .fusion import BayesianFusion, ResidualFusion, empty_map
 from .kernels.certainty import ErrorModel, Limits
 from .kernels.fusion import VarianceMixture
 from .kernels.layout import Map, Maps, map_stride
@@ -209,8 +209,8 @@ class PaperVariance:
     ----------
     patches : Patches
         With their variance (Eq. 16-18).
-    fusion : BayesianFusion
-        Their spatial mixture.
+    fusion : BayesianFusion or ResidualFusion
+        How they were fused; without a posterior there is nothing to mix, and sigma is half a patch everywhere.
     maps : Maps
         Which pixels are known.
     settings : Settings
@@ -224,8 +224,11 @@ class PaperVariance:
         px^2 of the level, NaN = unknown.
     """
 
-    def __init__(self, patches: Patches, fusion: BayesianFusion, maps: Maps, settings: Settings, arena: Arena):
-        self._patches, self._mixture, self._maps = patches, fusion.mixture, maps
+    def __init__(
+        self, patches: Patches, fusion: BayesianFusion | ResidualFusion, maps: Maps, settings: Settings, arena: Arena
+    ):
+        self._patches, self._maps = patches, maps
+        self._mixture = fusion.mixture if isinstance(fusion, BayesianFusion) else None
         self.variance = empty_map(len(maps.disparity), maps.width, arena)
         self._out = VarianceMixture(
             spread=arena.zeros((patches.rows.shape[1], map_stride(maps.width)), np.float32),
@@ -235,8 +238,11 @@ class PaperVariance:
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fill ``variance``."""
-        kernels.fuse_variance(self._patches, self._mixture, self._maps, self._out, crew)
+        if self._mixture is None:
+            kernels.fill_variance(self._maps, self._out, crew)
+        else:
+            kernels.fuse_variance(self._patches, self._mixture, self._maps, self._out, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [kernels.fuse_variance]
+        return [kernels.fill_variance if self._mixture is None else kernels.fuse_variance]

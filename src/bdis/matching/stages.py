@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
@@ -140,16 +140,15 @@ class Stages:
             found.append(ScatterCertainty(self.pyramid.images[0][settings.finest_level], last.maps, settings, arena))
         if settings.variance == "paper":
             searched = surface.slanted if surface is not None and surface.slanted else last
-            patches, fusion = searched.search.patches, searched.fusion
-            if isinstance(fusion, ResidualFusion):  # has no posterior to mix: sigma is half a patch everywhere
-                fusion = BayesianFusion(patches, last.maps, 0.0, settings, arena)
-            found.append(PaperVariance(patches, fusion, last.maps, settings, arena))
+            found.append(PaperVariance(searched.search.patches, searched.fusion, last.maps, settings, arena))
         return found
 
-    def bring_back(self, previous: StereoResult | None) -> None:
-        """In a video, take what the previous frame left."""
+    def begin(self, images: tuple[Image, Image], masks: tuple[Any, Any], previous: StereoResult | None) -> list[Image]:
+        """Take a pair, checked, and in a video what the previous frame left; returns the arrays that will be filled."""
+        self.pyramid.read(images, masks)
         if self.surface is not None and self.surface.previous is not None:
             self.surface.previous.bring_back(previous)
+        return self.enlarge.new_result()
 
     def levels_to_search(self, crew: Crew) -> Iterator[Level]:
         """Coarsest first; in a video the finest one is left out if the frame is as the previous one."""
@@ -169,7 +168,7 @@ class Stages:
         return StereoResult(arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None, memory)
 
     def kernels(self) -> list[Kernel]:
-        """All kernels that a match of 8-bit images calls, in that order, each once."""
+        """All kernels that a match of grey 8-bit images without masks calls, each once."""
         levels = [step for level in self.levels for step in (level.search, level.fusion, level.filter)]
         stages = [self.pyramid, self.start, *levels, self.surface, *self.certainty, self.enlarge]
         found = [kernel for stage in stages if stage is not None for kernel in stage.kernels()]

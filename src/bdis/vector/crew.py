@@ -13,7 +13,7 @@ import numpy as np
 
 from . import barrier
 from .barrier import ABANDONED
-from .cache import inner
+from .cache import Kernel, inner
 from .records import Longs, Record, kernel
 
 
@@ -130,6 +130,10 @@ class Threads:
             wait(started)
         for other in started:
             other.result()
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that threads call to meet."""
+        return [wait_for_all, any_of] if len(self._crew) > 1 else []
 
     def _guarded(self, work: Callable[[Crew], None], crew: Crew) -> None:
         """If one thread fails the others must not wait for it."""

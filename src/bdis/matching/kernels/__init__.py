@@ -3,7 +3,7 @@
 from .certainty import score_by_variance, score_dense, score_scatter, score_surface
 from .edges import sharpen
 from .enlarge import enlarge_maps, enlarge_variance, halve_disparity, hide_unseen, hide_unseen_variance
-from .fusion import fuse, fuse_by_residual, fuse_variance
+from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
 from .pyramid import (
     halve_floats,
     halve_grey,
@@ -30,6 +30,7 @@ __all__ = [
     "draw_to_previous",
     "enlarge_maps",
     "enlarge_variance",
+    "fill_variance",
     "fuse",
     "fuse_by_residual",
     "fuse_variance",

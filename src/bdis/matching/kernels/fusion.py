@@ -184,6 +184,18 @@ def fuse_variance(patches: Patches, mixture: Mixture, maps: Maps, out: VarianceM
     meet(crew)
 
 
+@kernel
+def fill_variance(maps: Maps, out: VarianceMixture, crew: Crew) -> None:
+    """The variance of a level whose patches have no posterior: ``out.unfitted`` wherever a disparity is known."""
+    begin, end = share(crew, maps.disparity.shape[0], ROWS)
+    unfitted, unknown = splat(float32(out.unfitted)), splat(float32(np.nan))
+    for y in range(uint64(begin), uint64(end)):
+        for x in range(uint64(0), uint64(maps.width), uint64(LANES)):
+            disparity = load(maps.disparity, y, x)
+            store(out.variance, y, x, select(disparity == disparity, unfitted, unknown))
+    meet(crew)
+
+
 @inner
 def spread_variance_rows(patches, mixture, spread, begin, end):
     """Spread w^2 p^2 sigma^2 of the patch rows ``begin`` to ``end - 1`` along x (Eq. 19)."""
