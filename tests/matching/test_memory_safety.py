@@ -1,10 +1,10 @@
 """No kernel touches memory that is not its own.
 
-Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given -
-the user's images and masks, the buffers of the stages, the results - lies directly before or directly after a page that nobody may
-touch, so one byte too far ends the process.  What lies within an array but was never written for this pair is no
-better: scratch starts as garbage, and the result must be that of a fresh matcher.  The fuzz runs in a child; to see
-one case again, under a debugger if need be:
+Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given (the
+user's images and masks, the buffers of the stages, the results) lies directly before or directly after a page that
+nobody may touch, so one byte too far ends the process.  What lies within an array but was never written for this pair is no
+better: buffers start as garbage, and the result must be that of a fresh matcher.  The fuzz runs in a child process; to
+see one case again, under a debugger if need be:
 
     python -m tests.matching.test_memory_safety SEED
 """

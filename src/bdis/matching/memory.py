@@ -16,9 +16,9 @@ MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
 class Arena:
     """Zeroed arrays side by side in a few large blocks.
 
-    Every array starts on a cache line, so that the vectors of a row do not straddle two; and one large block, unlike many
-    small ones, gets huge pages where the system has them: after another program swept the caches, looking up a thousand
-    pages takes longer than searching a level.
+    Every array starts on a cache line, so that the vectors of a row do not straddle two.  One large block, unlike many
+    small ones, gets huge pages where the system has them: with cold caches, looking up a thousand pages takes longer
+    than searching a level.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class ResultMemory:
     """Arrays for the results of images of one size, not in use by anybody.
 
     A large array would be new memory every time, in pages that the system first has to clear, which takes longer than
-    filling them.  So large memory is used again once nobody refers to the arrays that were returned in it, nor to any view
-    of them.  Small arrays come from memory that was freed last and is still in the caches.
+    filling them.  So large memory is used again once nobody refers to the arrays that were returned in it, nor to any
+    view of them.  Small arrays come from memory that was freed last and is still in the caches.
 
     Parameters
     ----------

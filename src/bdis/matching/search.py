@@ -13,7 +13,7 @@ from .kernels.pyramid import Views
 from .memory import Arena
 from .settings import Settings
 
-MIN_VARIANCE = 0.2  # floor of the dynamic sigma_r^2 in scaled grey^2: the rounding of the images
+MIN_VARIANCE = 0.2  # least dynamic sigma_r^2, grey steps^2: the rounding of the images; half and double: no difference
 
 
 class Search:

@@ -14,8 +14,8 @@ from .kernels.start import RADIUS, GlobalStart
 from .memory import Arena
 from .settings import Settings
 
-MAX_CELLS = 1_000_000  # pixels times disparities: 8 MB
-NOISE = 0.003  # grey levels^2: what averaging leaves of the sensor's noise
+MAX_CELLS = 1_000_000  # pixels times disparities: 8 MB of memory
+NOISE = 0.003  # grey levels^2: what averaging leaves of the sensor's noise; half and double make no difference
 
 
 class Start:

@@ -1,7 +1,7 @@
 """A smooth surface through the disparities of a level: robust, and weakly bound across edges of the image.
 
-Beyond the paper.  The same solver serves a second surface that reaches across holes (``dense``), and one on the level above
-that only tells how far disparities scatter.
+Beyond the paper.  The same solver serves a second surface that reaches across holes (``dense``), and one on the coarser
+level that only tells how far disparities scatter.
 """
 
 import numpy as np
@@ -16,7 +16,8 @@ from .kernels.surface import Surface, SweepLines
 from .memory import Arena
 from .settings import Settings
 
-WIDE_SMOOTHING = 1e4  # bonds of a surface that reaches a hundred pixels across holes
+# Bonds of a surface that reaches a hundred pixels across holes; half and double make no difference (docs/constants.md).
+WIDE_SMOOTHING = 1e4
 
 
 class SurfaceFit:

@@ -1,4 +1,4 @@
-"""Video: a frame that looks like the previous one starts from its surface, which saves the search of the finest level."""
+"""Video: a frame that is like the previous one starts from its surface, which saves the search of the finest level."""
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from .levels import halved
 from .memory import Arena
 from .result import StereoResult
 
-MIN_ALIKE_TO_SKIP = 0.85  # share of the picture that must be as in the previous frame, to search along its surface
-MIN_ALIKE_TO_DRAW = 0.5  # likewise, to draw the surface toward it
+# Share of the picture that must be as in the previous frame: to skip the search of the finest level, and to draw the
+# surface toward the previous one.  Never doing so raises flicker by 2 and 1 % (docs/constants.md).
+MIN_ALIKE_TO_SKIP = 0.85
+MIN_ALIKE_TO_DRAW = 0.5
 
 
 class PreviousFrame:
@@ -60,7 +62,7 @@ class PreviousFrame:
     def compare(self, crew: Crew) -> bool:
         """Is this frame so much like the previous one that the finest level need not be searched from scratch?
 
-        Needs the coarser levels.  Every thread counts for itself: they must not part ways.
+        Needs the coarser levels.  Every thread counts all pixels, so that all come to the same answer.
         """
         if not self._is_there:
             return False

@@ -1,8 +1,7 @@
 """The threads of one match: they share the rows of every step and meet when it is done.
 
-All threads call the same kernels with the same records; each works on its own rows, and every kernel ends with a meeting,
-so that the next one may read what the others wrote.  What two threads write is the same, so the result does not depend on
-how many there are.
+All threads call the same kernels with the same records.  Each works on its own rows, and every kernel ends with a
+meeting, so that the next one may read what the others wrote.  The result does not depend on how many threads there are.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Records: the arrays and numbers of one stage, declared once and read by name on both sides.
 
-A record is declared like a dataclass.  Python makes it with keywords and hands it to a kernel; the kernel reads the same
+A record is declared like a dataclass.  Python makes it with keywords and hands it to a kernel, which reads the same
 names::
 
     class Line(Record):
@@ -15,10 +15,10 @@ names::
 
     total(Line(values=array, count=3))
 
-A name that does not exist does not compile, a value of the wrong kind is refused when the record is made, and a record of
-another kind is refused when the kernel is called.  To a kernel a record is one address: handing over sixteen arrays takes
-no longer than handing over a number, which matters because a coarse level is searched in microseconds, and helpers that
-pass it on compile faster than with sixteen arrays each.
+A name that does not exist does not compile, a value of the wrong kind is refused when the record is made, and a record
+of another kind is refused when the kernel is called.  To a kernel a record is one address.  So handing over sixteen
+arrays takes no longer than handing over a number, which matters because a coarse level is searched in microseconds; and
+helpers that pass a record on compile much faster than with sixteen arrays each.
 """
 
 import inspect

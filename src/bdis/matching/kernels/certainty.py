@@ -28,8 +28,8 @@ from .layout import PAD, ROWS, Map, Maps
 from .pyramid import Views
 from .surface import Surface
 
-SWING = 0.5  # px of the level beyond the limits that are cut off; more is unknown
-FAINT = 1e-3  # density at which a wide surface counts as much, where every pixel is filled
+SWING = 0.5  # px of the level: a surface may exceed the limits by so much and is cut back; further out it is unknown
+FAINT = 1e-3  # density at which a wide surface counts as much, where every pixel is filled; half and double: 2 %
 
 
 class ErrorModel(Record):

@@ -148,7 +148,7 @@ def _rows_around(j, height):
 
 @inner
 def _first_columns(x, whole):
-    """Where the next sixteen begin: the last ones overlap, since rows of an image have no padding.  Narrower levels do."""
+    """Where the next sixteen columns begin: the last ones overlap, since rows of an image have no padding."""
     return max(min(x, whole - LANES), 0)
 
 
@@ -156,8 +156,8 @@ def _first_columns(x, whole):
 def enlarge_maps(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
     """Disparity (which doubles) and probability at twice the size.
 
-    Overwrites the column behind the last one of ``source``.  ``streaming``: write past the caches, for results larger than
-    these; rows of the target must then start on a cache line.
+    Overwrites the column behind the last one of ``source``.  ``streaming``: write past the caches, for results that are
+    larger than these; rows of the target must then start on a cache line.
     """
     disparity, probability, width = source.disparity, source.probability, source.width
     out_disparity, out_probability, out_width = target.disparity, target.probability, target.width

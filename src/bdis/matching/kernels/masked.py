@@ -49,8 +49,9 @@ def compare(views, row, col, right_x, settings):
 def search_masked(views, row, col, limits, settings, window, k):
     """As `descend` and `window_samples` in search.py, for one patch; writes column ``k`` of ``window``.
 
-    ``limits``: columns of the right image where the search starts, and may go to at the left and right.  A place where fewer than ``min_valid`` of the patch's pixels are seen by both cameras cannot be scored: the search
-    goes back to its start from there, and a patch with such a place in its window is given up.
+    ``limits``: column of the right image where the search starts, and the lowest and highest one it may reach.  Places
+    where both cameras saw fewer than ``min_valid`` of the patch's pixels cannot be scored: the search returns to its
+    start from there, and a patch with such a place in its window is rejected.
     """
     start_x, lowest_x, highest_x = limits
     area = float32(settings.patch_size * settings.patch_size)

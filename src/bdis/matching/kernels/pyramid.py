@@ -290,8 +290,9 @@ def halve_seen(finer: Seen, coarser: Seen) -> None:
 
 @kernel
 def mark_usable(seen_left: Seen, seen_right: Seen, views: Views) -> None:
-    """Fill ``views.usable_left`` and ``usable_right``: a gradient needs both neighbours of a pixel, an interpolated pixel
-    its right one.
+    """Fill ``views.usable_left`` and ``usable_right``.
+
+    A gradient needs both neighbours of a pixel, an interpolated pixel its right one.
     """
     usable(seen_left.mask, True, views.usable_left)
     usable(seen_right.mask, False, views.usable_right)

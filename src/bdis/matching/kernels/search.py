@@ -269,9 +269,8 @@ def disparity_range(x, views, settings):
 def list_patches(views, patches, i, coarser, settings, scratch):
     """List the patches of row ``i`` that have somewhere to start; returns how many.
 
-    A patch starts from twice the coarser disparity at its centre, and is left out where the coarser level knows nothing or
-    the start lies outside the image; without a coarser level it starts from 0.  Writes ``scratch.listed`` and
-    ``scratch.start``.
+    A patch starts from twice the coarser disparity at its centre, and is left out where that is unknown or leads out of
+    the image; without a coarser level it starts from 0.  Writes ``scratch.listed`` and ``scratch.start``.
     """
     size, has_coarser = settings.patch_size, coarser.width > 0
     count_all = patches.cols.shape[1] - LANES

@@ -23,21 +23,23 @@ from ...vector.tiles import transpose_tile
 from .layout import PAD, ROWS, Map
 from .pyramid import Image
 
-# ENDINGS, what becomes of the swept fields: the surface and 1 / its density (the first time, of all known disparities),
-# an addition to the surface, or its spread.  All but the last two leave what the next sweep begins with in `rest`.
+# ENDINGS, what the swept fields are turned into: the surface and 1 / its density (the first time, of all known
+# disparities), an addition to the surface, or its spread.  All but the last two store the input of the next sweep in
+# `rest`.
 FIRST_MEAN, MEAN, ADD_AND_SQUARE, ADD, TAKE_SPREAD = range(5)
 AS_IT_IS, ALL_ALIKE, BY_DISTANCE = range(3)  # how the disparities are weighted before a sweep
-TINY = 1e-20  # a density below says nothing
-JUMP = 0.3  # px of the level, a step of the surface that leaves 1/e of a bond
-WEAKEST = 0.3  # ^8: no bond breaks altogether, what is known must reach everywhere
-LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more
+# What halving and doubling each of these does to error and coverage was measured: docs/constants.md.
+TINY = 1e-20  # a smaller density is treated as 0; far below what float32 can divide by
+JUMP = 0.3  # px of the level, a step of the surface that leaves 1/e of a bond; 0.15 and 0.6 raise the error by 3 %
+WEAKEST = 0.3  # ^8 is the least that is left of a bond, so that what is known reaches every pixel; 0.6: +2 % error
+LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more; hardly matters
 
 
 class Surface(Record):
     """A smooth surface over a level and what it is made of.
 
-    Maps have the shape (h in whole tiles of 16, map stride); bonds and shares along x (h / 16 * map stride, 16), sixteen
-    rows abreast.
+    Maps have the shape (h in whole tiles of 16, map stride).  Bonds and shares along x have the shape
+    (h / 16 * map stride, 16): sixteen rows side by side.
 
     Attributes
     ----------
@@ -374,8 +376,8 @@ def smooth(
     """Robust surface through the disparities ``found``, ``rounds`` times re-weighted; needs `bind`.
 
     ``tolerance``: px of the level, a disparity this far from the surface keeps a quarter of its weight.
-    ``onto_surface``: the disparities are what is still missing on the present surface.  Writes ``surface.disparity`` and
-    ``density``; if ``is_last`` also ``spread``.
+    ``onto_surface``: the disparities are relative to the present surface.  Writes ``surface.disparity``, ``density`` and,
+    if ``is_last``, ``spread``.
     """
     begin, end = share(crew, surface.height, LANES)
     set_target(surface, found.values, onto_surface, begin, end)

@@ -9,9 +9,10 @@ from ...vector.simd import LANES, absolute, gather, lane_numbers, load, select, 
 from .layout import ROWS, Map
 from .surface import Surface
 
-TRUST = 0.5  # how far the surface goes toward that of the previous frame
-NEAR = 0.2  # px of the level: from this far away it goes a quarter as far
-AGREE = 0.5  # px of the coarser level between this frame and the previous one
+# What halving and doubling each of these does was measured: docs/constants.md.
+TRUST = 0.5  # how far the surface is drawn toward that of the previous frame; 0.25 and 1 flicker as much
+NEAR = 0.2  # px of the level: at this distance it is drawn a quarter as far; 0.1 flickers more, 0.4 lags behind
+AGREE = 0.5  # px of the coarser level within which two frames are alike; 0.25 loses half of what video mode gains
 
 
 @kernel
@@ -29,8 +30,10 @@ def share_alike(coarse: Map, previous: Map) -> float:
 
 @kernel
 def lay_previous_surface(coarse: Map, coarse_previous: Map, previous: Map, surface: Surface, crew: Crew) -> None:
-    """A surface to search along: that of the previous frame where this one's coarser level agrees or is silent, else twice
-    the coarser level.
+    """A surface to search along.
+
+    That of the previous frame where this frame's coarser level agrees with it or is unknown; else twice the coarser
+    level.
     """
     begin, end = share(crew, surface.height, ROWS)
     agree, zero = splat(float32(AGREE)), splat(float32(0))
@@ -40,7 +43,7 @@ def lay_previous_surface(coarse: Map, coarse_previous: Map, previous: Map, surfa
         for x in range(uint64(0), uint64(surface.width), uint64(LANES)):
             col = to_int(smaller(to_float((lane_numbers() + splat(int32(x))) >> one), last))
             now, then = gather(coarse.values, row, col), gather(coarse_previous.values, row, col)
-            # Where this frame's coarser level is silent it agrees.
+            # Where this frame's coarser level is unknown, the previous frame is believed.
             gap = select(now == now, absolute(now - then), zero)
             fresh = select(now == now, now + now, zero)
             store(surface.disparity, uint64(y), x, select(gap <= agree, load(previous.values, uint64(y), x), fresh))
@@ -49,7 +52,7 @@ def lay_previous_surface(coarse: Map, coarse_previous: Map, previous: Map, surfa
 
 @kernel
 def draw_to_previous(surface: Surface, previous: Map, crew: Crew) -> None:
-    """Draw the surface toward that of the previous frame where they are close: less flicker, and motion goes through."""
+    """Draw the surface toward that of the previous frame where they are close: less flicker; motion is not affected."""
     begin, end = share(crew, surface.height, ROWS)
     one, trust, per_px = splat(float32(1)), splat(float32(TRUST)), splat(float32(1 / NEAR))
     for y in range(uint64(begin), uint64(end)):
