@@ -56,18 +56,19 @@ def run_doctor() -> bool:
     with terminal.working("examining"):
         versions = _versions()
         processor, features = _processor()
-        folder, files, count = cached_kernels(kernel_packages()["matcher"])
     rows += [("python", f"{platform.python_version()}, {sys.platform} {platform.machine()}")]
     rows += [("packages", ", ".join(f"{name} {version}" for name, version in versions.items()))]
     rows += [("processor", f"{processor}, {os.cpu_count()} cores; vectors: {' '.join(features) or 'none known'}")]
+    with terminal.working("self-test, two seconds"):
+        error_px, coverage, frame_ms = _self_test()
+    folder, files, count = cached_kernels(kernel_packages()["matcher"])
     megabytes = sum(path.stat().st_size for path in files) / 1e6
     if folder is None:
         rows += [("compile cache", "NO WRITABLE PLACE: every process compiles anew; set BDIS_CACHE_DIR")]
     else:
-        state = f"{len(files)} of {count} kernels, {megabytes:.1f} MB" if files else "empty; bdis warmup fills it"
+        missing = "" if len(files) >= count else "; bdis warmup compiles the others"
+        state = f"{len(files)} of {count} kernels of the matcher, {megabytes:.1f} MB{missing}"
         rows += [("compile cache", f"{folder}: {state}")]
-    with terminal.working("self-test, two seconds"):
-        error_px, coverage, frame_ms = _self_test()
     passed = bool(error_px < MAX_ERROR_PX and coverage > 0.5)
     measured = f"{error_px:.3f} px median error, {coverage:.0%} known, {frame_ms:.2f} ms (320x240)"
     rows += [("self-test", f"{'passed' if passed else 'FAILED'}: {measured}")]
