@@ -1,8 +1,8 @@
 """No kernel touches memory that is not its own.
 
-Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given (the
-user's images and masks, the buffers of the stages, the results) lies directly before or directly after a page that
-nobody may touch, so one byte too far ends the process.  What lies within an array but was never written for this pair is no
+Vector loads and stores in the kernels are raw pointers without bounds checks.  Here every array a kernel is given lies
+directly before or directly after a page that nobody may touch, so one byte too far ends the process: the user's images
+and masks, the buffers of the stages, the results.  What lies within an array but was never written for this pair is no
 better: buffers start as garbage, and the result must be that of a fresh matcher.  The fuzz runs in a child process; to
 see one case again, under a debugger if need be:
 

@@ -376,8 +376,8 @@ def smooth(
     """Robust surface through the disparities ``found``, ``rounds`` times re-weighted; needs `bind`.
 
     ``tolerance``: px of the level, a disparity this far from the surface keeps a quarter of its weight.
-    ``onto_surface``: the disparities are relative to the present surface.  Writes ``surface.disparity``, ``density`` and,
-    if ``is_last``, ``spread``.
+    ``onto_surface``: the disparities are relative to the present surface.  Writes ``surface.disparity``, ``density``
+    and, if ``is_last``, ``spread``.
     """
     begin, end = share(crew, surface.height, LANES)
     set_target(surface, found.values, onto_surface, begin, end)
