@@ -4,12 +4,12 @@ import numpy as np
 
 from bdis.matching.kernels.layout import PAD, Map, Maps, image_stride, map_stride
 from bdis.matching.kernels.pyramid import ByteImage, FloatImage, Image, Seen
-from bdis.vector.crew import Crew
+from bdis.vector.crew import Threads
 
 
 def alone():
     """A crew of one thread."""
-    return Crew(barrier=np.zeros((4, 8), np.int64), member=0, count=1)
+    return Threads(1)._leader
 
 
 def padded(height, width, dtype=np.int16):
@@ -29,7 +29,7 @@ def given(image):
     """An image as the user gave it."""
     if image.dtype == np.uint8:
         return ByteImage(pixels=image.reshape(len(image), -1))
-    return FloatImage(pixels=image)
+    return FloatImage(pixels=image, factor=1000.0, white=4080)
 
 
 def with_spare_columns(values):

@@ -58,11 +58,11 @@ def test_first_halving_of_floats(size):
     reference = np.floor(naive.four_parents(image).astype(float).sum(0) * 1000 / 4 + 0.5)
     target = level_image(*reference.shape)
     out = target.pixels
-    assert not kernels.halve_floats(given(image), target, 1000.0, 4080, alone())
+    assert not kernels.halve_floats(given(image), target, alone())
     assert np.abs(out[:, PAD : PAD + reference.shape[1]] - reference).max() <= 1  # a tie may round either way
     assert_border_repeats(out, reference.shape[1])
     image[-1, -1] = 0
-    assert kernels.halve_floats(given(image), target, 1000.0, 4080, alone())
+    assert kernels.halve_floats(given(image), target, alone())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

@@ -6,6 +6,7 @@ import pytest
 import bdis
 from bdis.matching import kernels
 from bdis.matching.kernels.layout import PAD
+from bdis.matching.kernels.surface import Bonds, FitSettings
 from tests import naive, naive_surface
 from tests.matching.records import alone, map_of
 from tests.scenes import warped_pair
@@ -67,8 +68,9 @@ def test_surface(size, rounds, cut_jumps):
     width, height, (left, _), found = finest(stages)
     guide, computed = stages.pyramid.images[0][0], stages.surface.fit.surface
     before = computed.disparity[:height, :width].astype(float)
-    kernels.bind(guide, computed, 60.0, 1 / 128, cut_jumps, alone())
-    kernels.smooth(found, computed, stages.surface.fit._lines[0], rounds, 1.5, False, True, alone())
+    kernels.bind(guide, computed, Bonds(strength=60.0, sharpness=1 / 128), cut_jumps, alone())
+    fit_settings = FitSettings(rounds=rounds, tolerance=1.5)
+    kernels.smooth(found, computed, stages.surface.fit._lines, fit_settings, False, True, alone())
     bonds = naive_surface.bonds(left, 60.0, 1 / 128, before if cut_jumps else None)
     surface, density, spread = naive_surface.fit_surface(found.values[:, :width].astype(float), bonds, rounds, 1.5)
     sure = density > 1e-4  # far from anything known both numerator and denominator vanish
@@ -107,7 +109,7 @@ def test_sharpening(size):
     fitted, edges = stages.surface.fit.surface, stages.surface.edges
     fitted.disparity[:height, :width] = 3 + 6 / (1 + np.exp((width / 2 - x + y / 3) / 2))
     surface = fitted.disparity[:height, :width].astype(float)
-    kernels.sharpen(stages.pyramid.views[1], fitted, edges._costs, edges._lines[0], 16.0, 1, alone())
+    kernels.sharpen(stages.pyramid.views[1], fitted, edges._costs, edges._line, 1, alone())
     reference = naive_surface.sharpen(left, right, surface, 16.0)
     computed = fitted.disparity[:height, :width]
     assert (reference != surface).any()

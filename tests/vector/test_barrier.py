@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from bdis.vector.barrier import ABANDONED, flag_is_up, lower_flag, meet, raise_flag
+from bdis.vector.barrier import ABANDONED, any_of, meet
 
 
 def new_barrier() -> np.ndarray:
@@ -33,12 +33,12 @@ def come(barrier, count):
 
 
 @njit(nogil=True)
-def flag_before_and_after(barrier):
-    before = flag_is_up(barrier)
-    raise_flag(barrier)
-    during = flag_is_up(barrier)
-    lower_flag(barrier)
-    return before, during, flag_is_up(barrier)
+def ask_in_turns(barrier, count, number, rounds):
+    """Number of wrong answers when another thread raises the flag in every other round."""
+    wrong = 0
+    for k in range(rounds):
+        wrong += any_of(barrier, count, k % 2 == 0 and k // 2 % count == number) != (k % 2 == 0)
+    return wrong
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
@@ -75,5 +75,15 @@ def test_waiting_ends_when_the_barrier_is_abandoned():
     assert answers == [False]
 
 
-def test_flag():
-    assert flag_before_and_after(new_barrier()) == (False, True, False)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_flag_of_one_thread_is_seen_by_all_and_gone_afterwards(count):
+    barrier, wrong = new_barrier(), []
+    ask_in_turns(new_barrier(), 1, 0, 1)  # compile first
+    threads = [
+        threading.Thread(target=lambda k=k: wrong.append(ask_in_turns(barrier, count, k, 60))) for k in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert wrong == [0] * count

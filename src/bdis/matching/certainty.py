@@ -144,7 +144,7 @@ class SurfaceCertainty:
         if self._islands is not None:
             self._islands.run(crew)
             if self._rescores:
-                kernels.score_by_variance(self._maps, self.variance, self._model.odds, crew)
+                kernels.score_by_variance(self._maps, self.variance, self._model, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
@@ -183,8 +183,8 @@ class ScatterCertainty:
         surface, level = self._fit.surface, settings.finest_level
         self._coarse = empty_map(surface.height, surface.width, arena)
         self._coarse_variance = empty_map(surface.height, surface.width, arena)
-        self._model = error_model(MEASURED, surface.width, level + 1)
-        self._odds = odds_per_px2(level)
+        self._coarse_model = error_model(MEASURED, surface.width, level + 1)
+        self._model = error_model(MEASURED, maps.width, level)
         self.variance = empty_map(len(maps.disparity), maps.width, arena)
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
@@ -192,9 +192,9 @@ class ScatterCertainty:
         kernels.halve_disparity(self._found, self._coarse, crew)
         self._fit.bind(crew)
         self._fit.fit_once(self._coarse, crew)
-        kernels.score_scatter(self._fit.surface, self._coarse, self._model, self._coarse_variance, crew)
+        kernels.score_scatter(self._fit.surface, self._coarse, self._coarse_model, self._coarse_variance, crew)
         kernels.enlarge_variance(self._coarse_variance, self.variance, False, crew)
-        kernels.score_by_variance(self._maps, self.variance, self._odds, crew)
+        kernels.score_by_variance(self._maps, self.variance, self._model, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""

@@ -5,6 +5,7 @@ import numpy as np
 from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
+from ..vector.records import for_members
 from . import kernels
 from .kernels.edges import EdgeCosts, EdgeLine
 from .kernels.pyramid import Views
@@ -30,7 +31,7 @@ class Edges:
 
     def __init__(self, views: Views, fit: SurfaceFit, settings: Settings, arena: Arena):
         self._views, self._fit = views, fit
-        self._grey, self._rounds = float(settings.intensity_scale), settings.sharpening
+        self._rounds = settings.sharpening
         own, left, right, above = fit.scratch
         shape = own.shape
         self._costs = EdgeCosts(
@@ -41,14 +42,14 @@ class Edges:
             below=arena.zeros(shape, np.float32),
             chosen=arena.zeros(shape, np.float32),
             right_gradient=arena.zeros(views.right.shape, np.int16),
+            grey=float(settings.intensity_scale),
         )
         line = 5, shape[1] + 2 * LANES
-        self._lines = [EdgeLine(sums=arena.zeros(line, np.float32)) for _ in range(settings.threads)]
+        self._line = for_members([EdgeLine(sums=arena.zeros(line, np.float32)) for _ in range(settings.threads)])
 
     def run(self, crew: Crew) -> None:
         """Sharpen the surface, and weaken its bonds across the jumps that are left."""
-        line = self._lines[crew.member]
-        kernels.sharpen(self._views, self._fit.surface, self._costs, line, self._grey, self._rounds, crew)
+        kernels.sharpen(self._views, self._fit.surface, self._costs, self._line, self._rounds, crew)
         self._fit.bind_across_jumps(crew)
 
     def kernels(self) -> list[Kernel]:

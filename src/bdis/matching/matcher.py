@@ -15,7 +15,7 @@ from .stages import Stages
 
 
 def match_in_stages(stages: Stages, crew: Crew) -> None:
-    """One match, from the images to the result.  Every thread runs this on its own share of the rows."""
+    """One match, from the images to the result.  The threads of the crew share the rows of every kernel."""
     has_hidden = stages.pyramid.run(crew)  # levels by 2x2 means, and which pixels were seen
     if stages.start:
         stages.start.run(has_hidden, crew)  # beyond the paper: all disparities tried on the coarsest level

@@ -60,7 +60,8 @@ class Pyramid:
         self._pairs = list(zip(*self.images))
         self.views = {n: self._views(n, arena) for n in searched}
         self._bytes = [ByteImage(pixels=np.zeros((1, 1), np.uint8)) for _ in SIDES]
-        self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32)) for _ in SIDES]
+        white = 255 * intensity_scale
+        self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32), factor=1.0, white=white) for _ in SIDES]
         self._given: list[Pixels] = []
         self._masks: list[Image | None] = [None, None]
 
@@ -83,8 +84,12 @@ class Pyramid:
             None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
             for mask, name in zip(masks, SIDES)
         ]
+        brightest = max(given.white for given in self._given)
         for side, given in enumerate(self._given):
-            (self._bytes if given.channels else self._floats)[side].update(pixels=given.values)
+            if given.channels:
+                self._bytes[side].update(pixels=given.values)
+            else:
+                self._floats[side].update(pixels=given.values, factor=255 * self._scale / brightest)
 
     def release(self) -> None:
         """Let go of the pair."""
@@ -99,25 +104,21 @@ class Pyramid:
             kernels.halve_pair(*finer, *coarser, crew)
         for views in self.views.values():
             kernels.take_gradient(views, crew)
-        has_hidden = crew.any(is_black) or any(mask is not None for mask in self._masks)
+        has_hidden = is_black or any(mask is not None for mask in self._masks)
         if has_hidden:
-            if crew.leads:
-                self._mark_seen()
-            crew.wait()
+            self._mark_seen()
         return has_hidden
 
     def _halve_images(self, crew: Crew) -> bool:
-        """Level 1 of both images, in integers; True if a pixel that this thread read is black."""
+        """Level 1 of both images, in integers; True if a pixel is black."""
         is_black = False
-        white = 255 * self._scale
-        factor = white / max(given.white for given in self._given)
         for side, given in enumerate(self._given):
             target = self.images[side][0]
             if given.channels:
                 shift = 6 if self._scale == 16 else 7
                 is_black |= _HALVE[given.channels](self._bytes[side], target, shift, crew)
             else:
-                is_black |= kernels.halve_floats(self._floats[side], target, factor, white, crew)
+                is_black |= kernels.halve_floats(self._floats[side], target, crew)
         return is_black
 
     def _mark_seen(self) -> None:

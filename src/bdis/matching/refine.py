@@ -33,8 +33,8 @@ class Refinement:
         Disparities of the level above, if there is one.
     min_segment : int
         px, smaller segments of the second search are removed.
-    scratch : list of Scratch
-        One for each thread.
+    scratch : Scratch
+        Room for the search to work in.
     room : Runs
         To find segments in.
     settings : Settings
@@ -60,7 +60,7 @@ class Refinement:
 
     def __init__(
         self, guide: LevelImage, views: Views, maps: Maps, coarser: Maps | None, min_segment: int,
-        scratch: list[Scratch], room: Runs, settings: Settings, arena: Arena,
+        scratch: Scratch, room: Runs, settings: Settings, arena: Arena,
     ):  # fmt: skip
         self._found = Map(values=maps.disparity, width=maps.width)
         self.fit = SurfaceFit(guide, settings.smoothing or settings.scatter_smoothing, settings, arena)

@@ -5,6 +5,7 @@ import numpy as np
 from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
+from ..vector.records import for_members
 from . import kernels
 from .images import Image
 from .kernels.layout import Maps, image_stride
@@ -27,8 +28,8 @@ class Search:
         Where the patches start; of width 0: from zero.
     search_settings : SearchSettings
         In px of the level, see `search_settings`.
-    scratch : list of Scratch
-        One for each thread.
+    scratch : Scratch
+        Room to work in, see `thread_scratch`.
     settings : Settings
         Of the matcher.
     arena : Arena
@@ -45,7 +46,7 @@ class Search:
         views: Views,
         coarser: Maps,
         search_settings: SearchSettings,
-        scratch: list[Scratch],
+        scratch: Scratch,
         settings: Settings,
         arena: Arena,
     ):
@@ -62,8 +63,9 @@ class Search:
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Search every patch."""
-        scratch = self._scratch[crew.member]
-        kernels.search_patches(self._views, self._coarser, self.patches, self._settings, scratch, has_hidden, crew)
+        kernels.search_patches(
+            self._views, self._coarser, self.patches, self._settings, self._scratch, has_hidden, crew
+        )
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
@@ -114,9 +116,9 @@ def search_settings_along_surface(settings: Settings) -> SearchSettings:
     return found
 
 
-def thread_scratch(width: int, threads: int, arena: Arena) -> list[Scratch]:
-    """Room to work in for each thread, for levels of up to ``width`` px."""
-    return [
+def thread_scratch(width: int, threads: int, arena: Arena) -> Scratch:
+    """Room to work in, one for each thread, for levels of up to ``width`` px."""
+    scratch = [
         Scratch(
             sums=arena.zeros((10, image_stride(width)), np.int32),
             whole=arena.zeros((5, LANES), np.int32),
@@ -128,3 +130,4 @@ def thread_scratch(width: int, threads: int, arena: Arena) -> list[Scratch]:
         )
         for _ in range(threads)
     ]
+    return for_members(scratch)

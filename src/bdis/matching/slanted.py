@@ -32,8 +32,8 @@ class SlantedSearch:
         To search along.
     min_segment : int
         px, smaller segments are removed.
-    scratch : list of Scratch
-        One for each thread.
+    scratch : Scratch
+        Room for the search to work in.
     room : Runs
         To find segments in.
     settings : Settings
@@ -54,7 +54,7 @@ class SlantedSearch:
         views: Views,
         surface: Surface,
         min_segment: int,
-        scratch: list[Scratch],
+        scratch: Scratch,
         room: Runs,
         settings: Settings,
         arena: Arena,

@@ -9,10 +9,11 @@ import numpy as np
 from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
+from ..vector.records import for_members
 from . import kernels
 from .kernels.layout import Map, map_stride, whole_vectors
 from .kernels.pyramid import Image
-from .kernels.surface import Surface, SweepLines
+from .kernels.surface import Bonds, FitSettings, Surface, SweepLines
 from .memory import Arena
 from .settings import Settings
 
@@ -49,9 +50,12 @@ class SurfaceFit:
         def plane() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
             return arena.zeros((rows, stride), np.float32)
 
-        self._guide, self._strength = guide, strength
-        self._sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
-        self._rounds, self._tolerance = settings.smoothing_rounds, settings.outlier_distance
+        self._guide = guide
+        sharpness = 1 / (settings.smoothing_edge * settings.intensity_scale)
+        self._bonds = Bonds(strength=strength, sharpness=sharpness)
+        self._wide_bonds = Bonds(strength=WIDE_SMOOTHING, sharpness=0.0)
+        self._robust = FitSettings(rounds=settings.smoothing_rounds, tolerance=settings.outlier_distance)
+        self._once = FitSettings(rounds=0, tolerance=settings.outlier_distance)
         bond_x, share_x = (arena.zeros((rows // LANES * stride, LANES), np.float32) for _ in range(2))
         self.scratch = [plane() for _ in range(4)]
         self.surface = Surface(
@@ -59,37 +63,35 @@ class SurfaceFit:
             target=plane(), total=plane(), disparity=plane(), density=plane(), spread=plane(),
             weight=self.scratch[0], rest=self.scratch[1], inverse=self.scratch[2], support_inverse=self.scratch[3],
         )  # fmt: skip
-        self._lines = [SweepLines(lines=arena.zeros((2 * stride, LANES), np.float32)) for _ in range(settings.threads)]
+        self._lines = for_members(
+            [SweepLines(lines=arena.zeros((2 * stride, LANES), np.float32)) for _ in range(settings.threads)]
+        )
 
     def bind(self, crew: Crew) -> None:
         """Bonds between neighbours, weaker across edges of the image."""
-        kernels.bind(self._guide, self.surface, self._strength, self._sharpness, False, crew)
+        kernels.bind(self._guide, self.surface, self._bonds, False, crew)
 
     def bind_across_jumps(self, crew: Crew) -> None:
         """The same, weaker across jumps of the present surface as well."""
-        kernels.bind(self._guide, self.surface, self._strength, self._sharpness, True, crew)
+        kernels.bind(self._guide, self.surface, self._bonds, True, crew)
 
     def fit(self, found: Map, is_last: bool, crew: Crew) -> None:
         """Through the disparities ``found``; with its spread if it ``is_last``."""
-        self._smooth(found, self._rounds, False, is_last, crew)
+        kernels.smooth(found, self.surface, self._lines, self._robust, False, is_last, crew)
 
     def fit_once(self, found: Map, crew: Crew) -> None:
-        """The same without weighing outliers down."""
-        self._smooth(found, 0, False, True, crew)
+        """The same without giving outliers less weight, and with its spread."""
+        kernels.smooth(found, self.surface, self._lines, self._once, False, True, crew)
 
     def add(self, rest: Map, crew: Crew) -> None:
         """Through the present surface plus ``rest``: what a search along it found to be missing."""
-        self._smooth(rest, self._rounds, True, True, crew)
+        kernels.smooth(rest, self.surface, self._lines, self._robust, True, True, crew)
 
     def fit_wide(self, found: Map, out: Map, crew: Crew) -> None:
         """A surface that reaches across holes, into ``out``; NaN where it does not reach."""
-        kernels.bind(self._guide, self.surface, WIDE_SMOOTHING, 0.0, False, crew)
-        kernels.smooth(found, self.surface, self._lines[crew.member], 0, self._tolerance, False, False, crew)
+        kernels.bind(self._guide, self.surface, self._wide_bonds, False, crew)
+        kernels.smooth(found, self.surface, self._lines, self._once, False, False, crew)
         kernels.keep_known(self.surface, out, crew)
-
-    def _smooth(self, found: Map, rounds: int, onto_surface: bool, is_last: bool, crew: Crew) -> None:
-        lines = self._lines[crew.member]
-        kernels.smooth(found, self.surface, lines, rounds, self._tolerance, onto_surface, is_last, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that a fit calls."""

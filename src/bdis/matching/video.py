@@ -62,7 +62,7 @@ class PreviousFrame:
     def compare(self, crew: Crew) -> bool:
         """Is this frame so much like the previous one that the finest level need not be searched from scratch?
 
-        Needs the coarser levels.  Every thread counts all pixels, so that all come to the same answer.
+        Needs the coarser levels.
         """
         if not self._is_there:
             return False

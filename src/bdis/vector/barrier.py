@@ -16,7 +16,7 @@ from .cache import inner
 from .memory import element_pointer
 
 ARRIVED, ROUND, ABANDONED, FLAG = (uint64(k) for k in range(4))
-_SPINS = 2000  # how often a thread reads the counter before it offers its core to other threads
+SPINS = 2000  # how often a thread reads the counter before it offers its core to other threads
 
 _INT64 = ir.IntType(64)
 
@@ -26,7 +26,9 @@ def _place(context, builder, sig, args):
 
 
 @intrinsic
-def _read(typing_context, array, row):
+def read_number(typing_context, array, row):
+    """``array[row, 0]``, which another thread may write."""
+
     def generate(context, builder, sig, args):
         return builder.load_atomic(_place(context, builder, sig, args), "seq_cst", 8)
 
@@ -34,7 +36,9 @@ def _read(typing_context, array, row):
 
 
 @intrinsic
-def _write(typing_context, array, row, value):
+def write_number(typing_context, array, row, value):
+    """``array[row, 0] = value``, for other threads to read."""
+
     def generate(context, builder, sig, args):
         builder.store_atomic(args[2], _place(context, builder, sig, args), "seq_cst", 8)
         return context.get_dummy_value()
@@ -53,7 +57,7 @@ def _add(typing_context, array, row, value):
 
 
 @intrinsic
-def _let_others_run(typing_context):
+def let_others_run(typing_context):
     """Let the operating system run another thread on this core; does nothing on Windows."""
 
     def generate(context, builder, sig, args):
@@ -83,32 +87,29 @@ def meet(barrier, count):
     """
     if count == 1:
         return True
-    this_round = _read(barrier, ROUND)
+    this_round = read_number(barrier, ROUND)
     if _add(barrier, ARRIVED, 1) == count - 1:
-        _write(barrier, ARRIVED, 0)
-        _write(barrier, ROUND, this_round + 1)
+        write_number(barrier, ARRIVED, 0)
+        write_number(barrier, ROUND, this_round + 1)
         return True
     spins = 0
-    while _read(barrier, ROUND) == this_round and _read(barrier, ABANDONED) == 0:
+    while read_number(barrier, ROUND) == this_round and read_number(barrier, ABANDONED) == 0:
         spins += 1
-        if spins > _SPINS:
-            _let_others_run()
-    return _read(barrier, ABANDONED) == 0
+        if spins > SPINS:
+            let_others_run()
+    return read_number(barrier, ABANDONED) == 0
 
 
 @inner
-def raise_flag(barrier):
-    """Set the flag; all threads see it after the next call of :func:`meet`."""
-    _write(barrier, FLAG, 1)
-
-
-@inner
-def lower_flag(barrier):
-    """Clear the flag.  Only for a single thread: several threads are given a new barrier instead."""
-    _write(barrier, FLAG, 0)
-
-
-@inner
-def flag_is_up(barrier):
-    """True if any thread has set the flag."""
-    return _read(barrier, FLAG) != 0
+def any_of(barrier, count, flag):
+    """True in all threads if ``flag`` is true in one; all ``count`` threads must call this."""
+    if count == 1:
+        return flag
+    if flag:
+        write_number(barrier, FLAG, 1)
+    meet(barrier, count)
+    found = read_number(barrier, FLAG) != 0
+    meet(barrier, count)  # nobody clears it before all have looked
+    write_number(barrier, FLAG, 0)
+    meet(barrier, count)  # nor sets it again before all have cleared it
+    return found

@@ -24,7 +24,7 @@ helpers that pass a record on compile much faster than with sixteen arrays each.
 import inspect
 import struct
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, NamedTuple, dataclass_transform, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform, get_type_hints
 
 import numpy as np
 from llvmlite import ir
@@ -72,6 +72,7 @@ GivenFloats = Annotated[NDArray[np.float32], ArrayKind(np.dtype("float32"), is_g
 
 _WORDS = 4  # of 64 bits per field; an array has an address, rows, columns and the bytes from row to row
 _SCALARS = {int: types.int64, float: types.float64, bool: types.boolean}
+MAX_ARGUMENTS = 10  # of a kernel
 
 
 class Field(NamedTuple):
@@ -111,6 +112,7 @@ class Record(int):
 
     fields: ClassVar[dict[str, Field]]
     numba_type: ClassVar["RecordType"]
+    for_members: ClassVar[list[Any] | None] = None
     _words: memoryview
 
     def __init_subclass__(cls) -> None:
@@ -227,16 +229,43 @@ def _lower_field(context, builder, record_type, words, name):
     return array._getvalue()
 
 
+_AnyRecord = TypeVar("_AnyRecord", bound=Record)
+
+
+def for_members(records: list[_AnyRecord]) -> _AnyRecord:
+    """The first of several records, which a kernel gets in the first thread; the others get the others.
+
+    Parameters
+    ----------
+    records : list of Record
+        One for each thread.
+
+    Returns
+    -------
+    Record
+    """
+    first = records[0]
+    first.__dict__["for_members"] = records
+    return first
+
+
 class RecordKernel(Kernel):
-    """A kernel of records and numbers, called without asking Numba which of several signatures fits."""
+    """A kernel of records, whole numbers and switches, called without asking Numba which of several signatures fits.
+
+    If its last argument is a :class:`bdis.vector.crew.Crew` of several threads, all of them run the kernel.
+    """
 
     # Its arrays belong to the records: nobody counts references to them.
-    options = Kernel.options | {"_nrt": False, "no_cfunc_wrapper": True}
+    options = Kernel.options | {"_nrt": False}
 
     def __init__(self, function: Callable[..., Any]):
         hints = get_type_hints(function)
         result = _numba_type(hints.pop("return", type(None)))
         self._kinds = tuple(hints[name] for name in inspect.signature(function).parameters)
+        if float in self._kinds or len(self._kinds) > MAX_ARGUMENTS:
+            # Threads hand arguments on as 64-bit words, which is not how processors pass a float.
+            raise TypeError(f"{function.__name__}: at most {MAX_ARGUMENTS} arguments, and floats belong in a record")
+        self._has_crew = hasattr(self._kinds[-1], "call_others")
         self._function: Callable[..., Any] | None = None
         super().__init__(function, result(*map(_numba_type, self._kinds)))
 
@@ -244,10 +273,15 @@ class RecordKernel(Kernel):
         if tuple(map(type, args)) != self._kinds:
             expected, given = (", ".join(kind.__name__ for kind in kinds) for kinds in (self._kinds, map(type, args)))
             raise TypeError(f"{self.__name__} takes ({expected}), but got ({given})")
-        return (self._function or self._load())(*args)
+        function = self._function or self._load()
+        if self._has_crew and args[-1].count > 1:
+            args[-1].call_others(self.address, args)
+        return function(*args)
 
     def _load(self) -> Callable[..., Any]:
-        self._function = self.ready().get_overload(self._signature)
+        compiled = self.ready().overloads[self._signature.args]
+        self.address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        self._function = compiled.entry_point
         return self._function
 
 

@@ -207,8 +207,8 @@ def score_scatter(surface: Surface, found: Map, model: ErrorModel, variance_out:
 
 
 @kernel
-def score_by_variance(maps: Maps, variance: Map, odds: float, crew: Crew) -> None:
-    """Probability from a variance; ``odds`` of being wrong per px^2 of the level.  No disparity, no variance."""
+def score_by_variance(maps: Maps, variance: Map, model: ErrorModel, crew: Crew) -> None:
+    """Probability from a variance.  Where there is no disparity there is no variance."""
     begin, end = share(crew, maps.disparity.shape[0], ROWS)
     zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
     for y in range(uint64(begin), uint64(end)):
@@ -216,5 +216,5 @@ def score_by_variance(maps: Maps, variance: Map, odds: float, crew: Crew) -> Non
             value, disparity = load(variance.values, y, x), load(maps.disparity, y, x)
             known = disparity == disparity
             store(variance.values, y, x, select(known, value, unknown))
-            store(maps.probability, y, x, select(known, one / (one + value * splat(float32(odds))), zero))
+            store(maps.probability, y, x, select(known, one / (one + value * splat(float32(model.odds))), zero))
     meet(crew)

@@ -50,6 +50,8 @@ class EdgeCosts(Record):
         px of the level, the surface of the next round.
     right_gradient : ndarray of int16, shape (h, image stride)
         Twice the central difference of the right image.
+    grey : float
+        One grey level as stored.
     """
 
     own: Floats
@@ -59,6 +61,7 @@ class EdgeCosts(Record):
     below: Floats
     chosen: Floats
     right_gradient: Shorts
+    grey: float
 
 
 class EdgeLine(Record):
@@ -176,12 +179,10 @@ def choose(surface, costs, y, margin, sums):
 
 
 @kernel
-def sharpen(
-    views: Views, surface: Surface, costs: EdgeCosts, line: EdgeLine, grey: float, rounds: int, crew: Crew
-) -> None:
-    """Sharpen the jumps of ``surface.disparity`` in ``rounds`` rounds.  ``grey``: one grey level as stored."""
+def sharpen(views: Views, surface: Surface, costs: EdgeCosts, line: EdgeLine, rounds: int, crew: Crew) -> None:
+    """Sharpen the jumps of ``surface.disparity`` in ``rounds`` rounds."""
     begin, end = share(crew, surface.height, ROWS)
-    twice = 2 * grey  # stored gradients are twice the central difference
+    twice = 2 * costs.grey  # stored gradients are twice the central difference
     window = (2 * RADIUS + 1) * (2 * RADIUS + 1)
     gradient(views.right, costs.right_gradient, begin, end)
     for _ in range(rounds):

@@ -7,7 +7,7 @@ of its four parents is.  An odd last row or column counts twice.
 from numba import int32, int64, uint64
 
 from ...vector.cache import inner
-from ...vector.crew import Crew, meet, share
+from ...vector.crew import Crew, any_of, meet, share
 from ...vector.records import Bytes, GivenBytes, GivenFloats, Record, Shorts, kernel
 from ...vector.simd import (
     LANES,
@@ -43,9 +43,15 @@ class FloatImage(Record):
     ----------
     pixels : ndarray of float32, shape (h, w)
         Brightness; 0 = not seen.
+    factor : float
+        What turns it into the grey steps of the levels.
+    white : int
+        Grey steps of white; brighter pixels are cut off.
     """
 
     pixels: GivenFloats
+    factor: float
+    white: int
 
 
 class Image(Record):
@@ -154,11 +160,11 @@ def _halve_bytes(channels, name):
                 black = black | (splat(int32(min(upper, lower))) == zero)
             repeat_border(out, y, (width + 1) // 2)
         meet(crew)
-        return any_lane(black)
+        return any_of(crew, any_lane(black))
 
     halve.__name__ = halve.__qualname__ = name
     halve.__doc__ = f"""First halving of an image with {channels} channel(s): mean of 2x2 brightnesses x 1024 / 2^shift.
-    True if a pixel that this thread read is black."""
+    True if a pixel is black."""
     return kernel(halve)
 
 
@@ -168,9 +174,9 @@ halve_rgba = _halve_bytes(4, "halve_rgba")
 
 
 @kernel
-def halve_floats(source: FloatImage, target: Image, factor: float, white: int, crew: Crew) -> bool:
-    """First halving: 2x2 mean x ``factor``, rounded, at most ``white``.  True if a pixel that this thread read is 0."""
-    image, out = source.pixels, target.pixels
+def halve_floats(source: FloatImage, target: Image, crew: Crew) -> bool:
+    """First halving: 2x2 mean in whole grey steps.  True if a pixel is 0."""
+    image, out, factor, white = source.pixels, target.pixels, source.factor, source.white
     height, width = image.shape
     begin, end = share(crew, out.shape[0], ROWS)
     black = False
@@ -183,7 +189,7 @@ def halve_floats(source: FloatImage, target: Image, factor: float, white: int, c
             out[y, PAD + x] = min(int64((a + b + c + d) * factor / 4 + 0.5), white)
         repeat_border(out, y, (width + 1) // 2)
     meet(crew)
-    return black
+    return any_of(crew, black)
 
 
 @kernel

@@ -86,6 +86,36 @@ class Surface(Record):
     support_inverse: Floats
 
 
+class Bonds(Record):
+    """How strongly neighbours are bound.
+
+    Attributes
+    ----------
+    strength : float
+        Of a bond between pixels of the same grey value.
+    sharpness : float
+        1 / the step of the image, as stored, that leaves about 1/e of a bond.
+    """
+
+    strength: float
+    sharpness: float
+
+
+class FitSettings(Record):
+    """How a surface treats outliers.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds in which they lose their weight.
+    tolerance : float
+        px of the level, a disparity this far from the surface keeps a quarter of its weight.
+    """
+
+    rounds: int
+    tolerance: float
+
+
 class SweepLines(Record):
     """Room for one thread to sweep sixteen rows.
 
@@ -175,13 +205,14 @@ def shares_along_columns(surface, begin, end):
 
 
 @kernel
-def bind(guide: Image, surface: Surface, strength: float, sharpness: float, cut_jumps: bool, crew: Crew) -> None:
-    """Bonds between the pixels of the left image: ``strength`` weakened by the steps between them.
+def bind(guide: Image, surface: Surface, bonds: Bonds, cut_jumps: bool, crew: Crew) -> None:
+    """Bonds between the pixels of the left image, weakened by the steps between them.
 
-    ``sharpness``: 1 / the step of the image, as stored, that leaves about 1/e of a bond.  ``cut_jumps``: steps of the
-    present surface weaken them as well.  Writes ``surface.bond_x``, ``share_x``, ``bond_y``, ``share_y``.
+    ``cut_jumps``: steps of the present surface weaken them as well.  Writes ``surface.bond_x``, ``share_x``,
+    ``bond_y`` and ``share_y``.
     """
     left, height = guide.pixels, surface.height
+    strength, sharpness = bonds.strength, bonds.sharpness
     begin, end = share(crew, height, LANES)
     zero = splat(float32(0))
     bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end)
@@ -367,22 +398,20 @@ def smooth(
     found: Map,
     surface: Surface,
     room: SweepLines,
-    rounds: int,
-    tolerance: float,
+    settings: FitSettings,
     onto_surface: bool,
     is_last: bool,
     crew: Crew,
 ) -> None:
-    """Robust surface through the disparities ``found``, ``rounds`` times re-weighted; needs `bind`.
+    """Robust surface through the disparities ``found``; needs `bind`.
 
-    ``tolerance``: px of the level, a disparity this far from the surface keeps a quarter of its weight.
     ``onto_surface``: the disparities are relative to the present surface.  Writes ``surface.disparity``, ``density``
     and, if ``is_last``, ``spread``.
     """
     begin, end = share(crew, surface.height, LANES)
     set_target(surface, found.values, onto_surface, begin, end)
     # Two sweeps a round, a mean and what is added to it; one call, since every call is compiled in anew.
-    last = 2 * rounds + 1
+    last = 2 * settings.rounds + 1
     for k in range(last + 1 + is_last):
         if k > last:
             beginning, ending = AS_IT_IS, TAKE_SPREAD
@@ -390,7 +419,7 @@ def smooth(
             beginning, ending = AS_IT_IS, ADD_AND_SQUARE if k == last and is_last else ADD
         else:
             beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
-        if not sweep(surface, beginning, ending, tolerance, room.lines, crew):
+        if not sweep(surface, beginning, ending, settings.tolerance, room.lines, crew):
             return
 
 
