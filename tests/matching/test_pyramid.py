@@ -89,6 +89,20 @@ def test_further_halvings_and_gradient(size):
         width=level.width,
     )
     kernels.take_gradient(views, alone())
+    coarser = Views(
+        left=padded(*reference.shape),
+        gradient=padded(*reference.shape),
+        right=padded(*reference.shape),
+        usable_left=unused,
+        usable_right=unused,
+        width=reference.shape[1],
+    )
+    kernels.halve_views(level, upside_down, coarser, alone())
+    np.testing.assert_array_equal(coarser.left, out[0].pixels)
+    np.testing.assert_array_equal(coarser.right, out[1].pixels)
+    padded_twice = np.pad(reference, ((0, 0), (1, 1)), "edge")
+    twice = padded_twice[:, 2:] - padded_twice[:, :-2]
+    np.testing.assert_array_equal(coarser.gradient[:, PAD : PAD + reference.shape[1]], twice)
     pair = naive.Pair.of(finer, finer)
     inside = slice(pair.pad, pair.pad + finer.shape[1])
     np.testing.assert_array_equal(gradient[:, PAD : PAD + finer.shape[1]], 2 * pair.gradient[:, inside])

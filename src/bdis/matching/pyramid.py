@@ -100,10 +100,13 @@ class Pyramid:
     def run(self, crew: Crew) -> bool:
         """Fill all levels; True if some pixels were not seen: masked, or exactly black."""
         is_black = self._halve_images(crew)
-        for finer, coarser in zip(self._pairs, self._pairs[1:]):
-            kernels.halve_pair(*finer, *coarser, crew)
-        for views in self.views.values():
-            kernels.take_gradient(views, crew)
+        if 1 in self.views:
+            kernels.take_gradient(self.views[1], crew)
+        for number, (finer, coarser) in enumerate(zip(self._pairs, self._pairs[1:]), 2):
+            if number in self.views:
+                kernels.halve_views(*finer, self.views[number], crew)
+            else:
+                kernels.halve_pair(*finer, *coarser, crew)
         has_hidden = is_black or any(mask is not None for mask in self._masks)
         if has_hidden:
             self._mark_seen()
@@ -139,5 +142,11 @@ class Pyramid:
             kernels.mark_usable(self.seen[0][number], self.seen[1][number], views)
 
     def kernels(self) -> list[Kernel]:
-        """The kernels that `run` calls for 8-bit images without masks."""
-        return [kernels.halve_grey, kernels.halve_pair, kernels.take_gradient]
+        """The kernels that `run` calls for grey 8-bit images without masks."""
+        has_unsearched = len(self._pairs) - 1 > len(self.views.keys() - {1})
+        return [
+            kernels.halve_grey,
+            *([kernels.take_gradient] if 1 in self.views else []),
+            kernels.halve_views,
+            *([kernels.halve_pair] if has_unsearched else []),
+        ]

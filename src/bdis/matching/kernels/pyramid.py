@@ -195,17 +195,27 @@ def halve_floats(source: FloatImage, target: Image, crew: Crew) -> bool:
 @kernel
 def halve_pair(left: Image, right: Image, coarser_left: Image, coarser_right: Image, crew: Crew) -> None:
     """The next level of both images: rounded mean of 2x2."""
-    halve(left, coarser_left, crew)
-    halve(right, coarser_right, crew)
+    begin, end = share(crew, coarser_left.pixels.shape[0], ROWS)
+    halve(left, coarser_left.pixels, coarser_left.width, begin, end)
+    halve(right, coarser_right.pixels, coarser_right.width, begin, end)
+    meet(crew)
+
+
+@kernel
+def halve_views(left: Image, right: Image, coarser: Views, crew: Crew) -> None:
+    """The same for a level that is searched: with the gradient of its left image."""
+    begin, end = share(crew, coarser.left.shape[0], ROWS)
+    halve(left, coarser.left, coarser.width, begin, end)
+    halve(right, coarser.right, coarser.width, begin, end)
+    gradient(coarser.left, coarser.gradient, begin, end)
     meet(crew)
 
 
 @inner
-def halve(finer, coarser, crew):
-    """The next level of one image."""
-    image, out = finer.pixels, coarser.pixels
-    height, half = image.shape[0], coarser.width
-    begin, end = share(crew, out.shape[0], ROWS)
+def halve(finer, out, half, begin, end):
+    """Rows ``begin`` to ``end - 1`` of the next level of one image, which is ``half`` px wide."""
+    image = finer.pixels
+    height = image.shape[0]
     two = splat(int32(2))
     for y in range(begin, end):
         top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
