@@ -7,7 +7,7 @@ from bdis.evaluation.baselines.elas.kernels import cleanup as elas_after
 from bdis.evaluation.baselines.elas.kernels import dense as elas_dense
 from bdis.evaluation.baselines.elas.kernels import support as elas_support
 from bdis.evaluation.baselines.elas.matcher import describe
-from bdis.matching.kernels.layout import plain_stride
+from bdis.matching.kernels.layout import map_stride
 from tests import naive
 from tests.evaluation import naive_elas
 from tests.scenes import warped_pair
@@ -28,7 +28,7 @@ def planar(descriptors):
 
 def padded(disparity):
     """A map as the kernels have it; what lies behind a row is garbage to them."""
-    out = np.full((len(disparity), plain_stride(disparity.shape[1])), 7.0, np.float32)
+    out = np.full((len(disparity), map_stride(disparity.shape[1])), 7.0, np.float32)
     out[:, : disparity.shape[1]] = disparity
     return out
 
@@ -124,7 +124,7 @@ def test_every_pixel(size, side, step, radius, gamma, max_disparity):
     plane[20:24, 12:30] = np.nan
     away = np.arange(max(max_disparity, radius) + 1)
     prior = np.stack([-np.log(gamma + np.exp(-(away**2) / 2)), np.full(len(away), 0.02)]).astype(np.float32)
-    computed = np.empty((-(-height // step), plain_stride(-(-width // step))), np.float32)
+    computed = np.empty((-(-height // step), map_stride(-(-width // step))), np.float32)
     ours, other = descriptors[side], descriptors[1 - side]
     sign = 1 if side else -1
     elas_dense.elas_match_pixels(

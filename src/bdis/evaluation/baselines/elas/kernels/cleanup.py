@@ -3,9 +3,9 @@
 import numpy as np
 from numba import float64, int64, uint64, void
 
-from .....matching.kernels.filters import find_runs, remove_small_runs
 from .....vector.array_types import FLOATS, INTS
 from .....vector.cache import inner, kernel
+from .....vector.segments import find_runs, remove_small_runs
 
 
 @kernel(void(FLOATS, FLOATS, int64, int64, float64))
@@ -25,7 +25,7 @@ def elas_check_left_right(left, right, width, step, max_difference):
 
 @kernel(void(FLOATS, FLOATS, int64, float64, int64, INTS, INTS))
 def elas_remove_small_segments(disparity, probability, width, tolerance, min_size, runs, run_rows):
-    """Forget segments under ``min_size`` px whose neighbours differ by at most ``tolerance``; see ``filters.py``."""
+    """Forget segments under ``min_size`` px whose neighbours differ by at most ``tolerance``."""
     height = disparity.shape[0]
     find_runs(disparity, width, tolerance, runs, run_rows, 0, height)
     remove_small_runs(disparity, probability, min_size, runs, run_rows, 0, height)
