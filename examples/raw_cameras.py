@@ -19,10 +19,8 @@ folder.mkdir(parents=True, exist_ok=True)
 pair = render("tissue", seed=3)
 camera_matrix = np.array([[pair.focal_px, 0, pair.cx], [0, pair.focal_px, pair.cy], [0, 0, 1]])
 turn, _ = cv2.Rodrigues(np.array([0.02, 0.01, 0.03]))
-left, right = (
-    pair.left,
-    cv2.warpPerspective(pair.right, camera_matrix @ turn @ np.linalg.inv(camera_matrix), (640, 480)),
-)
+left = pair.left
+right = cv2.warpPerspective(pair.right, camera_matrix @ turn @ np.linalg.inv(camera_matrix), (640, 480))
 bdis.StereoCalibration(
     left_matrix=camera_matrix, left_distortion=np.zeros(5), right_matrix=camera_matrix, right_distortion=np.zeros(5),
     rotation=turn, translation_mm=turn @ [-pair.baseline_mm, 0, 0], size=(640, 480),
