@@ -96,13 +96,21 @@ def test_commands_and_their_options_exist(page):
     commands = typer.main.get_command(app).commands
     for line in command_lines(page):
         name = line.split()[1]
-        if name == "COMMAND":
-            continue
-        command = commands[name]
-        if name == "calib":
-            command = command.commands[line.split()[2]]
-        options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-        assert set(re.findall(r"(?<!\S)--?[a-z][\w-]*", line)) <= {*options, "--help"}, line
+        if name != "COMMAND":
+            command = commands[name] if name != "calib" else commands[name].commands[line.split()[2]]
+            assert options_in(line) <= {*options_of(command), "--help"}, line
+    known = set().union(*map(options_of, commands.values()))
+    for text in inline_code(page):
+        if text.startswith("--"):
+            assert options_in(text) <= known, text
+
+
+def options_in(line):
+    return set(re.findall(r"(?<!\S)--?[a-z][\w-]*", line))
+
+
+def options_of(command):
+    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
 
 
 def test_every_command_is_documented():
