@@ -1,4 +1,4 @@
-"""What the README shows must run as it stands."""
+"""What the README shows must run as it stands; links, commands and paths in it are checked in test_docs.py."""
 
 import re
 from pathlib import Path
@@ -18,3 +18,7 @@ def test_snippet_runs(code, capsys, tmp_path, monkeypatch):
 def test_linked_files_exist():
     for target in re.findall(r"\]\(([^)#:]+)\)", README.read_text()):
         assert (README.parent / target).exists(), target
+
+
+def test_it_is_short():
+    assert len(README.read_text().splitlines()) <= 120, "the reference belongs into docs/"

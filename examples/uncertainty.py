@@ -1,0 +1,37 @@
+"""How far to trust a result: compare probability and variance with the exact depth of a rendered scene.
+
+Instruments in front of tissue are a hard case: at their edges the matcher is too sure.
+
+python examples/uncertainty.py [FOLDER]
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import bdis
+from bdis.synthetic import render
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "examples-output")
+folder.mkdir(parents=True, exist_ok=True)
+
+pair = render("instruments", seed=5)
+rig = bdis.Rig(focal_px=pair.focal_px, cx=pair.cx, cy=pair.cy, baseline_mm=pair.baseline_mm, size=(640, 480))
+result = bdis.StereoMatcher("balanced", variance=True).match(pair.left, pair.right)
+
+error_px = np.abs(result.disparity - pair.full_disparity)
+print("probability   pixels   of them within 1 px")
+for low in (0.35, 0.5, 0.7, 0.9):
+    chosen = result.known & (result.probability >= low)
+    print(f"   >= {low:.2f}   {chosen.sum():6}   {(error_px[chosen] < 1).mean():.1%}")
+
+sigma_px = np.sqrt(result.variance)  # NaN where the disparity is unknown
+within = (error_px < 1.96 * sigma_px)[result.known].mean()
+print(f"{within:.1%} of the errors are below 1.96 sigma (95 % if the errors were Gaussian and sigma exact)")
+
+trusted = rig.cloud(result, colors=pair.left, min_probability=0.9)
+print(f"{len(trusted)} points with a probability of at least 0.9, sigma {np.median(trusted.sigma_mm):.2f} mm on median")
+bdis.write_ply(folder / "trusted.ply", trusted)
+bdis.write_preview(folder / "uncertainty.png", pair.left, result, rig, true_depth_mm=pair.depth_mm)
+print(f"written to {folder}: trusted.ply, uncertainty.png")
