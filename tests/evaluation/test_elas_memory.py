@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bdis.evaluation.baselines.elas import kernels, matcher
+from bdis.evaluation.baselines.elas.settings import SETTINGS
 from tests import guard_pages
 
 CASES = 150
@@ -60,7 +61,7 @@ def run_case(seed: int) -> None:
     """Match a random pair at random settings, with and without guard pages."""
     rng = np.random.default_rng(seed)
     height, width = (int(n) for n in rng.integers(32, 100, 2))
-    setting, changes = str(rng.choice(list(matcher.SETTINGS))), random_settings(rng)
+    setting, changes = str(rng.choice(list(SETTINGS))), random_settings(rng)
     edge = str(rng.choice(["end", "start"]))
     print(f"seed {seed}: {height=} {width=} guard at the {edge}, {setting=} {changes}", flush=True)
     pair = random_pair(rng, height, width)

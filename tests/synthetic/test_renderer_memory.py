@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bdis.synthetic import kernels, renderer
+from bdis.synthetic import kernels, renderer, world
 from tests import guard_pages
 
 CASES = 40
@@ -64,10 +64,10 @@ def run_case(seed: int) -> None:
             return []
         return [pair.left, pair.right, pair.disparity, pair.full_disparity, pair.left_clean, pair.right_clean]
 
-    renderer._tiles.cache_clear()  # the texture too is painted at guard pages
-    with guard_pages.guarded_kernels(edge, rng, renderer) as called:
+    renderer._texture.cache_clear()  # the texture too is painted at guard pages
+    with guard_pages.guarded_kernels(edge, rng, renderer, world) as called:
         guarded = [*rendered(), paint(seed, size)]
-    renderer._tiles.cache_clear()
+    renderer._texture.cache_clear()
     usual = [*rendered(), paint(seed, size)]
     for one, other in zip(guarded, usual, strict=True):
         np.testing.assert_array_equal(one, other, err_msg="the result depends on where arrays lie or what they held")

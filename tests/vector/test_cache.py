@@ -44,10 +44,12 @@ compiler.compile_extra = compile_extra
 HALVE = """
 import numpy as np
 from bdis.matching import kernels
-image = np.full((32, 32), 7, np.uint8)
-out = np.zeros((16, 80), np.int16)
-assert not kernels.halve_grey(image, 6, out, 0, 16)
-assert (out == 7 * 16).all()
+from bdis.matching.kernels.pyramid import ByteImage, Image
+from bdis.vector.crew import Threads
+level = Image(pixels=np.zeros((16, 80), np.int16), width=16)
+image = ByteImage(pixels=np.full((32, 32), 7, np.uint8))
+Threads(1).run(lambda crew: print(kernels.halve_grey(image, level, 6, crew) or "", end=""))
+assert (level.pixels == 7 * 16).all()
 print("right")
 """
 
@@ -177,7 +179,7 @@ def test_a_damaged_file_is_reported_and_replaced(own_copy: Path, damage: Callabl
 
 def test_a_match_with_several_damaged_files(own_copy: Path, filled: Filled) -> None:
     """As after a disk that filled up: some kernels load, some are compiled, together they give the same result."""
-    damaged = [next(own_copy.rglob(f"*.{name}-*.kernel")) for name in ("halve_grey", "upsample_rows")]
+    damaged = [next(own_copy.rglob(f"*.{name}-*.kernel")) for name in ("halve_grey", "enlarge_maps")]
     for file in damaged:
         file.write_bytes(truncated(file.read_bytes()))
     output, complaints = run(MATCH, BDIS_CACHE_DIR=own_copy)
