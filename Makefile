@@ -33,7 +33,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -s tests/soak.py
+	$(BIN)/python -m pytest -s tests/video/soak.py
 
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -215,7 +215,7 @@ def fit_surface(level, found, before, settings):
     bonds = naive_surface.bonds(left, strength, sharpness)
     robust = settings.smoothing_rounds, settings.outlier_distance
     if before is not None and before.stands_still:
-        surface, density, spread = naive_surface.recall(found.disparity, before.surface), before.density, None
+        surface, density, spread = naive_surface.previous_surface(found.disparity, before.surface), before.density, None
     else:
         surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
     if not follows_surface(settings):
@@ -232,7 +232,7 @@ def solve_surface(level, found, before, settings):
     """Disparity, probability and variance of the finest level from a surface through what was ``found``."""
     (surface, density, spread), first_density, searched, usable = fit_surface(level, found, before, settings)
     if before is not None and before.likeness >= naive_surface.MIN_LIKENESS:
-        surface = naive_surface.settle(surface, before.surface)
+        surface = naive_surface.draw_to_previous(surface, before.surface)
     memory = np.stack([surface, density])
     density = np.minimum(density, first_density)
     weights = naive_surface.SURFACE_WEIGHTS if settings.smoothing else naive_surface.MEASURED_WEIGHTS

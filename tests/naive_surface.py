@@ -258,7 +258,7 @@ def agreement(coarse, before):
     return (gap[known] <= 0.5).mean() if known.any() else 0.0
 
 
-def recall(coarse, before):
+def previous_surface(coarse, before):
     """A surface to search along: that of the frame before where the coarser level agrees with it or knows nothing,
     else twice the coarser level.
     """
@@ -267,7 +267,7 @@ def recall(coarse, before):
     return np.where(np.isnan(now) | (np.abs(now - then) <= 0.5), before, 2 * now)
 
 
-def settle(surface, before):
+def draw_to_previous(surface, before):
     """Half way to the surface of the frame before where they are close, less where they are apart: noise goes, motion
     stays.
     """

@@ -7,7 +7,7 @@ from numba import float32, uint64
 
 import bdis
 from bdis.matching.kernels import posterior
-from bdis.matching.kernels.search import add_neighbours
+from bdis.matching.kernels.shift_tables import add_neighbours
 from bdis.vector import simd
 from tests import naive
 from tests.scenes import warped_pair

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,8 +57,8 @@ def demo(
         with terminal.working(f"rendering tissue, {WIDTH}x{HEIGHT}"):
             pair = render("tissue", HEIGHT, WIDTH, seed=SEED)
         rig = Rig(pair.focal_px, (WIDTH - 1) / 2, (HEIGHT - 1) / 2, pair.baseline_mm, size=(WIDTH, HEIGHT))
-        matcher = StereoMatcher(**asdict(settings))
-        variance_matcher = StereoMatcher(**asdict(with_uncertainty(settings, [])))
+        matcher = StereoMatcher(settings)
+        variance_matcher = StereoMatcher(with_uncertainty(settings, []))
         begin = time.perf_counter()
         with terminal.working("loading the kernels"):
             matcher.match(pair.left, pair.right)

@@ -121,7 +121,7 @@ def _timed_match(settings: Settings, left: Array, right: Array, masks: dict[str,
 
     from ..matching.matcher import StereoMatcher
 
-    matcher = StereoMatcher(**asdict(settings))
+    matcher = StereoMatcher(settings)
     with terminal.working("matching"):
         matcher.match(left, right, **masks)
     times = []

@@ -135,7 +135,7 @@ def run(
             terminal.say(f"{out} is complete: {earlier['frames']} frames, nothing to do")
             terminal.give({"folder": out, **earlier})
             return
-        matcher = StereoMatcher(**asdict(settings))
+        matcher = StereoMatcher(settings)
         _warm_up(matcher, opened, start_s, warnings)
         recording = Recording(out, plan, about, resume=resume)
     except BaseException:

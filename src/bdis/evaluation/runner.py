@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +244,7 @@ def with_settings(matcher: StereoMatcher, **changes: Any) -> StereoMatcher:
     >>> with_settings(StereoMatcher("paper", max_disparity=64), patch_size=8).settings.max_disparity
     64.0
     """
-    return StereoMatcher(**asdict(replace(matcher.settings, **changes)))
+    return StereoMatcher(matcher.settings, **changes)
 
 
 class _Matchers:

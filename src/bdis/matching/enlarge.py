@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
 from .fusion import empty_maps
-from .images import Image
 from .kernels.layout import Map, Maps, map_stride
 from .kernels.pyramid import Seen
 from .levels import halved
@@ -47,7 +47,7 @@ class Enlarge:
             self._variances = [variance, *maps_between, self._result_variance]
         self._memory = ResultMemory(*size)
 
-    def new_result(self) -> list[Image]:
+    def new_result(self) -> list[Array]:
         """Arrays that the next `run` fills: disparity, probability and, if asked for, variance."""
         arrays = self._memory.arrays(3 if self._variances else 2)
         self._result.update(disparity=arrays[0], probability=arrays[1])

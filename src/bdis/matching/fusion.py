@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
-from .images import Image
 from .kernels.fusion import Mixture, ResidualMixture
 from .kernels.layout import Map, Maps, map_stride
 from .kernels.patches import Patches
@@ -129,7 +129,7 @@ def empty_maps(height: int, width: int, arena: Arena) -> Maps:
     return Maps(disparity=arena.zeros(shape, np.float32), probability=arena.zeros(shape, np.float32), width=width)
 
 
-def spatial_weights(settings: Settings) -> Image:
+def spatial_weights(settings: Settings) -> Array:
     """Weight along one side of a patch (Eq. 9, separable), float32, shape (patch_size,).
 
     Examples

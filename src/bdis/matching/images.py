@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Image = np.ndarray[Any, np.dtype[Any]]
+from ..common.arrays import Array, size_text
+
 MIN_SIDE_PX = 32
 
 _SUPPORTED = "BHfd"  # NumPy's letters for uint8, uint16, float32 and float64, in any byte order
@@ -14,7 +15,7 @@ _LUMA = (0.299, 0.587, 0.114)
 class Pixels(NamedTuple):
     """An image the kernels can read: uint8 (h, w * channels), or float32 (h, w) with channels 0."""
 
-    values: Image
+    values: Array
     channels: int
     white: float  # brightness of white
 
@@ -23,9 +24,9 @@ class PixelReader:
     """Turns images of one size into :class:`Pixels` ones; keeps its buffers between frames."""
 
     def __init__(self) -> None:
-        self._buffers: dict[str, Image] = {}
+        self._buffers: dict[str, Array] = {}
 
-    def read(self, image: Image, name: str) -> Pixels:
+    def read(self, image: Array, name: str) -> Pixels:
         """``image`` as checked by :func:`check_image`, with nothing allocated after the first frame."""
         if image.dtype.char == "B":
             channels = 1 if image.ndim == 2 else image.shape[2]
@@ -38,13 +39,13 @@ class PixelReader:
             raise ValueError(f"{name} holds negative values (down to {low:g}); expected brightness from 0 up")
         return Pixels(grey, 0, 65535.0 if image.dtype.kind == "u" else float_full_scale(high, name))
 
-    def _buffer(self, key: str, shape: tuple[int, ...], dtype: Any) -> Image:
+    def _buffer(self, key: str, shape: tuple[int, ...], dtype: Any) -> Array:
         held = self._buffers.get(key)
         if held is None or held.shape != shape or held.dtype != dtype:
             held = self._buffers[key] = np.zeros(shape, dtype)
         return held
 
-    def _rows(self, image: Image, name: str) -> Image:
+    def _rows(self, image: Array, name: str) -> Array:
         """A uint8 image as (h, w * channels) with contiguous rows, copied only if it must be."""
         if not image.flags.c_contiguous and not (image[0].flags.c_contiguous and image.strides[0] > 0):
             copy = self._buffer(f"{name} bytes", image.shape, np.uint8)
@@ -52,7 +53,7 @@ class PixelReader:
             image = copy
         return image if image.ndim == 2 else image.reshape(len(image), -1)
 
-    def _grey(self, image: Image, name: str) -> tuple[Image, float, float]:
+    def _grey(self, image: Array, name: str) -> tuple[Array, float, float]:
         """Brightness as float32 (h, w), and the lowest and highest value in any channel."""
         grey = self._buffer(f"{name} grey", image.shape[:2], np.float32)
         if image.ndim == 2:
@@ -81,19 +82,21 @@ def float_full_scale(high: float, name: str) -> float:
     raise ValueError(f"{name} goes up to {high:g}; expected float images within 0..1, 0..255 or 0..65535")
 
 
-def check_pair(left: Any, right: Any) -> tuple[Image, Image]:
+def check_pair(left: Any, right: Any) -> tuple[Array, Array]:
     """The two images as arrays of one size, or an error that says what is wrong with them."""
     left, right = check_image(left, "left"), check_image(right, "right")
     if left.shape[:2] != right.shape[:2]:
-        raise ValueError(f"left is {_size(left)} but right is {_size(right)}; a rectified pair has one size")
+        raise ValueError(
+            f"left is {size_text(left.shape)} but right is {size_text(right.shape)}; a rectified pair has one size"
+        )
     if left.dtype.char != right.dtype.char:
         raise TypeError(f"left is {left.dtype} but right is {right.dtype}; a pair has one kind of pixel")
     return left, right
 
 
-def check_image(given: Any, name: str) -> Image:
+def check_image(given: Any, name: str) -> Array:
     """``given`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind."""
-    image: Image = given if type(given) is np.ndarray else np.asarray(given)
+    image: Array = given if type(given) is np.ndarray else np.asarray(given)
     shape = image.shape
     if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3, 4)):
         raise ValueError(
@@ -104,13 +107,13 @@ def check_image(given: Any, name: str) -> Image:
     if len(shape) == 3 and shape[2] == 1:
         image = image[..., 0]
     if shape[0] < MIN_SIDE_PX or shape[1] < MIN_SIDE_PX:
-        raise ValueError(f"{name} is {_size(image)}; expected at least {MIN_SIDE_PX}x{MIN_SIDE_PX} pixels")
+        raise ValueError(f"{name} is {size_text(image.shape)}; expected at least {MIN_SIDE_PX}x{MIN_SIDE_PX} pixels")
     return image
 
 
-def check_mask(given: Any, name: str, shape: tuple[int, ...]) -> Image:
+def check_mask(given: Any, name: str, shape: tuple[int, ...]) -> Array:
     """``given`` as a bool or integer array (h, w): nonzero where the camera saw something."""
-    mask: Image = np.asarray(given)
+    mask: Array = np.asarray(given)
     if mask.shape != shape:
         raise ValueError(f"{name} has shape {mask.shape}; expected that of its image, {shape}")
     if mask.dtype.kind not in "bui":
@@ -118,11 +121,7 @@ def check_mask(given: Any, name: str, shape: tuple[int, ...]) -> Image:
     return mask
 
 
-def _size(image: Image) -> str:
-    return f"{image.shape[1]}x{image.shape[0]}"
-
-
-def check_previous(previous: Any, left: Image) -> None:
+def check_previous(previous: Any, left: Array) -> None:
     """Check what was given as the result of the frame before.
 
     Raises

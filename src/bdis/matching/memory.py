@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .images import Image
+from ..common.arrays import Array
 
 CACHE_LINE = 64  # bytes
 LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
@@ -35,7 +35,7 @@ class Arena:
         self._block_bytes = block_bytes
         self._free = np.zeros(0, np.uint8)
 
-    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Image:
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """As ``np.zeros``."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         if size > len(self._free):
@@ -68,9 +68,9 @@ class ResultMemory:
         self._shape = height, width
         self._is_large = height * width >= LARGE_PIXELS
         self.streaming = self._is_large and width % (2 * CACHE_LINE // 4) == 0
-        self._held: list[tuple[Image, weakref.ref[Image]]] = []
+        self._held: list[tuple[Array, weakref.ref[Array]]] = []
 
-    def arrays(self, count: int) -> list[Image]:
+    def arrays(self, count: int) -> list[Array]:
         """``count`` arrays of float32, shape (height, width)."""
         if not self._is_large:
             return [np.empty(self._shape, np.float32) for _ in range(count)]

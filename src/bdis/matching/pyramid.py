@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
-from .images import Image, PixelReader, Pixels, check_mask
+from .images import PixelReader, Pixels, check_mask
 from .kernels.layout import PAD, image_stride
-from .kernels.pyramid import ByteImage, FloatImage, Seen, Views
-from .kernels.pyramid import Image as LevelImage
+from .kernels.pyramid import ByteImage, FloatImage, Image, Seen, Views
 from .levels import halved
 from .memory import Arena
 
@@ -37,7 +37,7 @@ class Pyramid:
 
     Attributes
     ----------
-    images : list of list of LevelImage
+    images : list of list of Image
         Left and right; each from level 1 on.
     seen : list of list of Seen
         Left and right; each from the image itself (level 0) on.
@@ -50,7 +50,7 @@ class Pyramid:
         self._reader = PixelReader()
         sizes = [halved(height, width, n) for n in range(1, coarsest + 1)]
         self.images = [
-            [LevelImage(pixels=arena.zeros((h, image_stride(w)), np.int16), width=w) for h, w in sizes] for _ in SIDES
+            [Image(pixels=arena.zeros((h, image_stride(w)), np.int16), width=w) for h, w in sizes] for _ in SIDES
         ]
         self.seen = [
             [Seen(mask=arena.zeros((height, width), np.uint8), pad=0, width=width)]
@@ -63,7 +63,7 @@ class Pyramid:
         white = 255 * intensity_scale
         self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32), factor=1.0, white=white) for _ in SIDES]
         self._given: list[Pixels] = []
-        self._masks: list[Image | None] = [None, None]
+        self._masks: list[Array | None] = [None, None]
 
     def _views(self, number: int, arena: Arena) -> Views:
         left, right = (levels[number - 1] for levels in self.images)
@@ -77,7 +77,7 @@ class Pyramid:
             width=left.width,
         )
 
-    def read(self, images: tuple[Image, Image], masks: tuple[Any, Any]) -> None:
+    def read(self, images: tuple[Array, Array], masks: tuple[Any, Any]) -> None:
         """Take a pair, checked, and what the user says was seen of it; before `run`."""
         self._given = [self._reader.read(image, name) for image, name in zip(images, SIDES)]
         self._masks = [

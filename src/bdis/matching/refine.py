@@ -1,15 +1,14 @@
 """The surface of the finest level: fitted, sharpened, searched along (beyond the paper)."""
 
+from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
 from .edges import Edges
 from .fusion import empty_map
-from .images import Image
 from .kernels.layout import Map, Maps
 from .kernels.patches import Scratch
-from .kernels.pyramid import Image as LevelImage
-from .kernels.pyramid import Views
+from .kernels.pyramid import Image, Views
 from .kernels.segments import Runs
 from .memory import Arena
 from .settings import Settings
@@ -23,7 +22,7 @@ class Refinement:
 
     Parameters
     ----------
-    guide : LevelImage
+    guide : Image
         Left image of the finest level.
     views : Views
         Both images of it.
@@ -59,7 +58,7 @@ class Refinement:
     """
 
     def __init__(
-        self, guide: LevelImage, views: Views, maps: Maps, coarser: Maps | None, min_segment: int,
+        self, guide: Image, views: Views, maps: Maps, coarser: Maps | None, min_segment: int,
         scratch: Scratch, room: Runs, settings: Settings, arena: Arena,
     ):  # fmt: skip
         self._found = Map(values=maps.disparity, width=maps.width)
@@ -98,7 +97,7 @@ class Refinement:
         if previous is not None:
             previous.draw_surface(crew)
 
-    def memory(self) -> Image | None:
+    def memory(self) -> Array | None:
         """What the next frame of a video starts from."""
         return None if self.slanted is None else memory_of(self.fit.surface)
 

@@ -12,11 +12,15 @@ class StereoResult:
 
     Attributes
     ----------
-    disparity : float32 (height, width), px; left pixel x matches right pixel x - disparity; NaN = unknown
-    probability : float32 (height, width), that the disparity is off by less than 1 px; 0 where unknown.  The paper's
-        posterior where neither a surface nor a variance was asked for
-    variance : float32 (height, width), px^2, NaN where unknown; None if it was not asked for
-    memory : what the next frame of a video starts from, or None; for `StereoMatcher.match` alone
+    disparity : ndarray of float32, shape (h, w)
+        px; left pixel x matches right pixel x - disparity; NaN = unknown.
+    probability : ndarray of float32, shape (h, w)
+        That the disparity is off by less than 1 px; 0 where unknown.  Without a surface and a variance it is the
+        paper's posterior instead, which has no such meaning.
+    variance : ndarray of float32, shape (h, w), or None
+        px^2, NaN where unknown; None if it was not asked for.
+    memory : ndarray of float32, shape (2, finest level's h, w), or None
+        What the next frame of a video starts from; for :meth:`StereoMatcher.match` only.
 
     Examples
     --------
@@ -33,7 +37,7 @@ class StereoResult:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """bool (height, width): where there is a disparity."""
+        """Where there is a disparity; ndarray of bool, shape (h, w)."""
         return np.logical_not(np.isnan(self.disparity))
 
     @property

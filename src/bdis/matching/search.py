@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .images import Image
 from .kernels.layout import Maps, image_stride
 from .kernels.patches import SHIFTS, Patches, Scratch, SearchSettings
 from .kernels.pyramid import Views
@@ -72,7 +72,7 @@ class Search:
         return [kernels.search_patches]
 
 
-def patch_grid(length: int, settings: Settings) -> Image:
+def patch_grid(length: int, settings: Settings) -> Array:
     """First pixel of each patch along a side of ``length`` px; the last patch ends with the image.
 
     Examples

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from .certainty import PaperVariance, ScatterCertainty, SurfaceCertainty
 from .enlarge import Enlarge
 from .fusion import BayesianFusion, ResidualFusion, empty_maps, make_fusion
-from .images import Image
 from .kernels.layout import Maps
 from .levels import coarsest_level, halved, level_weights
 from .memory import Arena
@@ -143,7 +143,7 @@ class Stages:
             found.append(PaperVariance(searched.search.patches, searched.fusion, last.maps, settings, arena))
         return found
 
-    def begin(self, images: tuple[Image, Image], masks: tuple[Any, Any], previous: StereoResult | None) -> list[Image]:
+    def begin(self, images: tuple[Array, Array], masks: tuple[Any, Any], previous: StereoResult | None) -> list[Array]:
         """Take a pair, checked, and in a video what the previous frame left; returns the arrays that will be filled."""
         self.pyramid.read(images, masks)
         if self.surface is not None and self.surface.previous is not None:
@@ -162,7 +162,7 @@ class Stages:
         self.pyramid.release()
         self.enlarge.release()
 
-    def result(self, arrays: list[Image], is_video: bool) -> StereoResult:
+    def result(self, arrays: list[Array], is_video: bool) -> StereoResult:
         """The filled ``arrays`` of the result, and in a video what the next frame starts from."""
         memory = self.surface.memory() if is_video and self.surface is not None else None
         return StereoResult(arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None, memory)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
-from .images import Image
 from .kernels.layout import Map, Maps
 from .kernels.surface import Surface
 from .levels import halved
@@ -94,7 +94,7 @@ class PreviousFrame:
         ]
 
 
-def memory_of(surface: Surface) -> Image:
+def memory_of(surface: Surface) -> Array:
     """Surface and density for the next frame, float32, shape (2, height, width) of the finest level."""
     height, width = surface.height, surface.width
     return np.stack([surface.disparity[:height, :width], surface.density[:height, :width]])

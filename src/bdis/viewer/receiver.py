@@ -9,8 +9,8 @@ from ..matching.matcher import StereoMatcher
 from ..video.stream.depth_stream import DepthFrame, DepthStream
 
 QUIET_S = 1.5  # without a frame, before the page says what it may be waiting for
-_COMPILING = "Compiling the kernels for these settings: once per machine, up to 25 s."
-_WAITING = "Waiting for a frame.  A first match compiles the kernels: once per machine, about 25 s."
+_COMPILING = "Preparing the matcher for these settings; the first time on a machine this takes some seconds."
+_WAITING = "Waiting for a frame.  The first match on a machine takes some seconds longer."
 
 
 class FrameReceiver:

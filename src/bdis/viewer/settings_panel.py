@@ -77,7 +77,7 @@ class SettingsControls:
             try:
                 values = {name: _value(name, control.value) for name, control in self._controls.items()}
                 settings = replace(self._base, **values)
-                self._use(StereoMatcher(**vars(settings)))
+                self._use(StereoMatcher(settings))
             except (ValueError, TypeError) as error:
                 return self._show_error(f"{error}. The last good settings stay in use until this is corrected.")
             self._show_error(None)

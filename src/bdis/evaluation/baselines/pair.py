@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...matching.images import Image, PixelReader, check_pair
+from ...common.arrays import Array
+from ...matching.images import PixelReader, check_pair
 from ...matching.result import StereoResult
 
 
@@ -57,7 +58,7 @@ def grey_pair(left: Any, right: Any) -> GreyPair:
     return GreyPair(grey, _grey(right, "right"), seen)
 
 
-def _grey(image: Image, name: str) -> NDArray[np.uint8]:
+def _grey(image: Array, name: str) -> NDArray[np.uint8]:
     if image.dtype.char == "B":
         if image.ndim == 2:
             return np.ascontiguousarray(image)

@@ -5,7 +5,7 @@ from ...vector.records import Floats, Ints, Record
 SHIFTS = 16  # integer shifts in a patch's table: 7 below its start, 8 above
 BELOW_START = 7
 # Rows of Scratch.tables, 16 shifts for each of sixteen patches: B with its slope to the next shift, D with
-# D[s+1] - D[s] - V[s], and V (see search.py).
+# D[s+1] - D[s] - V[s], and V (see shift_tables.py).
 STEP, SSD, BEND = range(3)
 
 
@@ -91,7 +91,7 @@ class Scratch(Record):
     Attributes
     ----------
     sums : ndarray of int32, shape (10, image_stride)
-        See search.py.
+        See shift_tables.py.
     whole : ndarray of int32, shape (5, 16)
         Whole numbers of sixteen patches.
     real : ndarray of float32, shape (10, 16)
