@@ -41,13 +41,12 @@ def main() -> None:
     print("rendering and reading the pairs ...", flush=True)
     sets = frame_sets()
     results = {"machine": machine(), "sets": {name: len(frames) for name, frames in sets.items()}}
+    options.json.parent.mkdir(parents=True, exist_ok=True)
     for name in sections:
         print(f"measuring: {name} ...", flush=True)
         results[name] = SECTIONS[name](sets, rounds)
+        options.json.write_text(json.dumps(results, indent=1) + "\n")  # at once: a later section may fail
         print(report.table(name, results[name]), flush=True)
-
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(results, indent=1) + "\n")
     print(f"saved {options.json}")
     if options.markdown:
         options.markdown.write_text(report.page(results))

@@ -30,15 +30,17 @@ def streaming(rounds: int) -> dict:
     """Frames per second from file to depth, methods taking turns, everything on one core."""
     found = {}
     with tempfile.TemporaryDirectory() as folder, _one_core(), single_threaded_opencv():
+        ranges = {size: _max_disparity_px(*size) for size in SIZES}
+        sgbm = f"OpenCV VideoCapture; {unpadded_sgbm_label(ranges.values())}"
         for width, height in SIZES:
             frames = 300 if width < 1000 else 90
             path = Path(folder, f"{width}.mp4")
             rig = _write_video(path, width, height, frames)
-            most = _max_disparity_px(width, height)
+            most = ranges[width, height]
             rectifier = _slightly_verged(rig)
             methods: dict[str, Callable[[], tuple[float, float, float]]] = {
                 "decoding alone, grey": lambda: _decode(path),
-                f"OpenCV VideoCapture; {unpadded_sgbm_label([most])}": lambda: _opencv(path, most),
+                sgbm: lambda: _opencv(path, most),
                 "`fast`": lambda: _stream(path, "fast", rig),
                 "`fast`, rectified on the way": lambda: _stream(path, "fast", rectifier),
                 "`balanced`": lambda: _stream(path, "balanced", rig),

@@ -100,7 +100,8 @@ class Stages:
     def _make_level(self, number: int, weight: float) -> Level:
         settings, arena, views = self._settings, self._arena, self.pyramid.views[number]
         maps = empty_maps(*halved(*self.size, number), arena)
-        coarser = self._last_maps() or empty_maps(1, 0, arena)
+        found = self._maps()
+        coarser = found[-1] if found else empty_maps(1, 0, arena)
         search = Search(views, coarser, search_settings(number, weight, settings), self._scratch, settings, arena)
         # A surface has its own probability, and its own threshold after that.
         has_threshold = number == settings.finest_level and settings.smoothing == 0
@@ -108,11 +109,9 @@ class Stages:
         fusion = make_fusion(views, search.patches, maps, min_probability, settings, arena)
         return Level(search, fusion, SegmentFilter(maps, self._min_segment(number), self._room), maps)
 
-    def _last_maps(self) -> Maps | None:
-        """Disparities of the last level that was made, if there is one."""
-        if self.levels:
-            return self.levels[-1].maps
-        return self.start.maps if self.start else None
+    def _maps(self) -> list[Maps]:
+        """Disparities of the levels that were made, coarsest first."""
+        return [*([self.start.maps] if self.start else []), *(level.maps for level in self.levels)]
 
     def _min_segment(self, number: int) -> int:
         """Smaller segments of a level are removed [III-F], px."""
@@ -120,12 +119,12 @@ class Stages:
 
     def _make_surface(self) -> Refinement:
         finest = self._settings.finest_level
-        guide, views, last = self.pyramid.images[0][finest - 1], self.pyramid.views[finest], self.levels.pop()
-        coarser, min_segment = self._last_maps(), self._min_segment(finest)
-        self.levels.append(last)
+        guide, views = self.pyramid.images[0][finest - 1], self.pyramid.views[finest]
+        *coarser, last = self._maps()
         return Refinement(
-            guide, views, last.maps, coarser, min_segment, self._scratch, self._room, self._settings, self._arena
-        )
+            guide, views, last, coarser[-1] if coarser else None, self._min_segment(finest), self._scratch, self._room,
+            self._settings, self._arena,
+        )  # fmt: skip
 
     def _make_certainty(self, measures_scatter: bool) -> list[SurfaceCertainty | ScatterCertainty | PaperVariance]:
         settings, arena, last, surface = self._settings, self._arena, self.levels[-1], self.surface

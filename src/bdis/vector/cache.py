@@ -16,7 +16,9 @@ import pickle
 import pkgutil
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba.core import compiler, sigutils
@@ -146,10 +148,11 @@ def _helper(**options):
 
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+OPTIONS_FOR_BORROWED_ARRAYS = _OPTIONS | {"_nrt": False}  # references to arrays are not counted
 
 # Decorators for helpers, which are compiled into the kernels that call them.  ``inner`` does not count references to
 # the arrays it is given, which took a tenth of the time of a match; such a helper cannot return an array.
-inner = _helper(**_OPTIONS, _nrt=False)
+inner = _helper(**OPTIONS_FOR_BORROWED_ARRAYS)
 inner_returning_arrays = _helper(**_OPTIONS)
 
 
@@ -195,6 +198,11 @@ class Kernel:
         if self._entry is None:
             prepare([self])
         return self._entry
+
+    def machine_code(self) -> tuple[Callable[..., Any], int]:
+        """The compiled function, to be called without a check of its arguments, and the address of its machine code."""
+        result = self.ready().overloads[sigutils.normalize_signature(self._signature)[0]]
+        return result.entry_point, result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
 
     @property
     def room(self) -> Path:

@@ -1,6 +1,6 @@
 """Loads, stores and gathers of vectors.
 
-They name an array, a row and a column, and do **no** bounds check: whoever allocates the array pads it.
+They name an array, a row and a column, and do **no** bounds check: the code that allocates an array pads it.
 """
 
 from llvmlite import ir

@@ -36,7 +36,7 @@ from numba.extending import NativeValue, register_model, typeof_impl, unbox
 from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
-from .cache import Kernel
+from .cache import OPTIONS_FOR_BORROWED_ARRAYS, Kernel
 
 _WORD = ir.IntType(64)
 
@@ -255,8 +255,7 @@ class RecordKernel(Kernel):
     If its last argument is a :class:`bdis.vector.crew.Crew` of several threads, all of them run the kernel.
     """
 
-    # Its arrays belong to the records: nobody counts references to them.
-    options = Kernel.options | {"_nrt": False}
+    options = OPTIONS_FOR_BORROWED_ARRAYS  # the arrays belong to the records
 
     def __init__(self, function: Callable[..., Any]):
         hints = get_type_hints(function)
@@ -279,9 +278,7 @@ class RecordKernel(Kernel):
         return function(*args)
 
     def _load(self) -> Callable[..., Any]:
-        compiled = self.ready().overloads[self._signature.args]
-        self.address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-        self._function = compiled.entry_point
+        self._function, self.address = self.machine_code()
         return self._function
 
 

@@ -78,5 +78,3 @@ __all__ = [
     "to_int",
     "trailing_zeros",
 ]
-
-_address, _call = element_pointer, call_llvm
