@@ -69,6 +69,7 @@ class StereoMatcher:
         self.settings = settings
         self._threads = Threads(settings.threads)
         self._stages: Stages | None = None
+        self._is_prepared = False  # are the kernels compiled?
         self._busy = threading.Lock()
 
     def __getstate__(self) -> Settings:
@@ -131,6 +132,9 @@ class StereoMatcher:
                 check_previous(previous, images[0])
             stages = self._stages_for(*images[0].shape[:2])
             arrays = stages.begin(images, (left_mask, right_mask), previous)
+            if not self._is_prepared:
+                prepare([*stages.kernels(), *self._threads.kernels()])
+                self._is_prepared = True
             try:
                 self._threads.run(lambda crew: match_in_stages(stages, crew))
             finally:
@@ -165,8 +169,8 @@ class StereoMatcher:
         return np.asarray(np.rint(np.clip(fixed, -32768, 32767)), np.int16)
 
     def _stages_for(self, height: int, width: int) -> Stages:
-        """Buffers are made once per image size, and kernels made ready once per matcher."""
+        """Buffers are made once per image size."""
         if self._stages is None or self._stages.size != (height, width):
             self._stages = Stages(height, width, self.settings)
-            prepare([*self._stages.kernels(), *self._threads.kernels()])
+            self._is_prepared = False
         return self._stages

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..vector.cache import Kernel
+from ..vector.cache import Kernel, prepare
 from ..vector.crew import Crew
 from . import kernels
 from .images import PixelReader, Pixels, check_mask
@@ -126,6 +126,7 @@ class Pyramid:
 
     def _mark_seen(self) -> None:
         """Find the unseen pixels of both images and carry them down the pyramid."""
+        prepare(self._kernels_for_hidden())
         for side, (given, mask) in enumerate(zip(self._given, self._masks)):
             whole = self.seen[side][0]
             if mask is None:
@@ -141,11 +142,16 @@ class Pyramid:
         for number, views in self.views.items():
             kernels.mark_usable(self.seen[0][number], self.seen[1][number], views)
 
+    def _kernels_for_hidden(self) -> list[Kernel]:
+        marks = [_MARK_SEEN[given.channels] if given.channels else kernels.mark_seen_floats for given in self._given]
+        return [*marks, kernels.halve_seen, kernels.mark_usable, kernels.hide_unseen]
+
     def kernels(self) -> list[Kernel]:
-        """The kernels that `run` calls for grey 8-bit images without masks."""
+        """The kernels that `run` calls for the present pair; further ones if a pixel is black."""
         has_unsearched = len(self._pairs) - 1 > len(self.views.keys() - {1})
         return [
-            kernels.halve_grey,
+            *(_HALVE[given.channels] if given.channels else kernels.halve_floats for given in self._given),
+            *(self._kernels_for_hidden() if any(mask is not None for mask in self._masks) else []),
             *([kernels.take_gradient] if 1 in self.views else []),
             kernels.halve_views,
             *([kernels.halve_pair] if has_unsearched else []),

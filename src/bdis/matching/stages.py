@@ -167,7 +167,7 @@ class Stages:
         return StereoResult(arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None, memory)
 
     def kernels(self) -> list[Kernel]:
-        """All kernels that a match of grey 8-bit images without masks calls, each once."""
+        """All kernels that a match of the pair taken by `begin` is sure to call, each once."""
         levels = [step for level in self.levels for step in (level.search, level.fusion, level.filter)]
         stages = [self.pyramid, self.start, *levels, self.surface, *self.certainty, self.enlarge]
         found = [kernel for stage in stages if stage is not None for kernel in stage.kernels()]

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.declared import check_names
+from ..vector.cache import kernels_in, prepare
 from . import kernels
 from .options import FrameOptions, RenderOptions
 from .pair import RenderedPair
@@ -60,6 +61,7 @@ def render(
     ((48, 64, 3), True, True)
     """
     chosen = check_scene(scene, height, width, seed, frame, options)
+    _prepare_kernels()
     world = SCENES[scene](np.random.default_rng([seed, 1]), frame, chosen)
     focal = focal_length(chosen, width)
     baseline = baseline_length(chosen, world, focal, height, width)
@@ -128,6 +130,12 @@ def check_scene(scene: str, height: int, width: int, seed: int, frame: int, opti
     if scene not in SCENES:
         raise ValueError(f"unknown scene {scene!r}; there are {', '.join(SCENES)}")
     return chosen
+
+
+@lru_cache(maxsize=1)
+def _prepare_kernels() -> None:
+    """Load or compile all kernels at once, which takes less time than one after the other."""
+    prepare(kernels_in(kernels))
 
 
 @lru_cache(maxsize=2)

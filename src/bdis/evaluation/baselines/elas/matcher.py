@@ -3,6 +3,7 @@
 Written from the paper: Geiger, Roser, Urtasun, "Efficient Large-Scale Stereo Matching", ACCV 2010.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,18 @@ from ....common.arrays import Array
 from ....common.optional import require
 from ....matching.kernels.layout import map_stride
 from ....matching.result import StereoResult
+from ....vector.cache import kernels_in, prepare
 from ..pair import finished, grey_pair
+from . import kernels
 from .kernels import cleanup, dense, support
 from .kernels.descriptors import CENTRE, SIZE, elas_describe, elas_gradients
 from .settings import elas_settings
+
+
+@cache
+def _prepare_kernels() -> None:
+    """Load or compile all kernels at once, which takes less time than one after the other."""
+    prepare(kernels_in(kernels))
 
 
 class Elas:
@@ -66,6 +75,7 @@ class Elas:
             Not a rectified pair; the message says why.
         """
         pair = grey_pair(left, right)
+        _prepare_kernels()
         height, width = pair.left.shape
         limit = self.settings.max_disparity or 255.0
         largest = int(min(np.ceil(limit), width - 1))
