@@ -409,7 +409,7 @@ def test_the_page_says_what_it_is_waiting_for(scene, rig):
             return super()._load(index)
 
     with Viewer(DepthStream(Slow(scene, rig), bdis.StereoMatcher("fast"), at_end="wait"), port=0) as viewer:
-        wait_until(lambda: "compiles the kernels" in panel(viewer, StatusPanel).status.content)
+        wait_until(lambda: "The first match on a machine" in panel(viewer, StatusPanel).status.content)
         Slow.may_go_on.set()
         wait_until(lambda: panel(viewer, StatusPanel).status.content == "")
 

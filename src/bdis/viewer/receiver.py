@@ -9,7 +9,7 @@ from ..matching.matcher import StereoMatcher
 from ..video.stream.depth_stream import DepthFrame, DepthStream
 
 QUIET_S = 1.5  # without a frame, before the page says what it may be waiting for
-_COMPILING = "Preparing the matcher for these settings; the first time on a machine this takes some seconds."
+_PREPARING = "Preparing the matcher for these settings; the first time on a machine this takes some seconds."
 _WAITING = "Waiting for a frame.  The first match on a machine takes some seconds longer."
 
 
@@ -86,7 +86,7 @@ class FrameReceiver:
         if self.is_over:
             return "The stream has ended.", "busy"
         if self._is_trying and now - self._trial_began_s > QUIET_S:
-            return _COMPILING, "busy"
+            return _PREPARING, "busy"
         if (self._is_frame_due or not self.stream.is_paused) and now - self._last_frame_s > QUIET_S:
             return _WAITING, "busy"
         return None
