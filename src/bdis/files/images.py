@@ -10,6 +10,7 @@ from ..common.atomic import Place, write_whole
 from ..common.optional import require
 
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pgm", ".ppm")
+_SILENT = 0  # level of OpenCV's log
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 
 
@@ -132,9 +133,9 @@ def decode_pixels(content: bytes, name: Place) -> Array:
     if content.startswith(_PNG_START):
         _check_png(content, name)  # before OpenCV, because libpng prints its own complaints on the terminal
     cv2 = require("cv2", "reading images")
-    logging = cv2.utils.logging
+    logging = getattr(cv2.utils, "logging", cv2)  # of OpenCV 5; OpenCV 4 has the same functions at the top
     level = logging.getLogLevel()
-    logging.setLogLevel(logging.LOG_LEVEL_SILENT)  # the error below replaces what OpenCV would print
+    logging.setLogLevel(_SILENT)  # the error below replaces what OpenCV would print
     try:
         image: Array | None = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error:

@@ -62,9 +62,10 @@ def _grey(image: Array, name: str) -> NDArray[np.uint8]:
     if image.dtype.char == "B":
         if image.ndim == 2:
             return np.ascontiguousarray(image)
-        total = image[..., 0] * np.uint16(77)
-        total += image[..., 1] * np.uint16(150)
-        total += image[..., 2] * np.uint16(29)
+        # With the type named: NumPy 1 would compute uint8 times a small number in uint8.
+        total = np.multiply(image[..., 0], 77, dtype=np.uint16)
+        total += np.multiply(image[..., 1], 150, dtype=np.uint16)
+        total += np.multiply(image[..., 2], 29, dtype=np.uint16)
         total += np.uint16(128)
         return (total >> 8).astype(np.uint8)
     given = PixelReader().read(image, name)
