@@ -10,8 +10,10 @@ import numpy as np
 import bdis
 from bdis.evaluation.baselines import METHODS
 from bdis.evaluation.baselines.pair import grey_pair
+from bdis.evaluation.confidence import reliability
 from bdis.evaluation.datasets import Frame, frame_of
-from bdis.evaluation.metrics import Comparison, compare, mean_score, reliability
+from bdis.evaluation.errors import Comparison, compare
+from bdis.evaluation.metrics import mean_score
 from bdis.evaluation.metrics import score as score_of
 from bdis.synthetic import RenderedPair, render
 

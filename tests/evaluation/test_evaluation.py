@@ -6,21 +6,17 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.evaluation.datasets import Frame
-from bdis.evaluation.metrics import (
+from bdis.evaluation.confidence import (
     CURVE,
-    Comparison,
-    Score,
     at_equal_coverage,
     ause,
-    compare,
     error_coverage,
-    mean_score,
     reliability,
     reliability_error,
-    score,
-    time_summary,
 )
+from bdis.evaluation.datasets import Frame
+from bdis.evaluation.errors import Comparison, compare
+from bdis.evaluation.metrics import Score, mean_score, score, time_summary
 
 NAN = np.nan
 RIG = bdis.Rig(focal_px=100, cx=0, cy=0, baseline_mm=10)  # depth 1000 / disparity

@@ -7,7 +7,7 @@ import pytest
 
 import bdis
 from bdis.evaluation.baselines.opencv import OpenCVStereo
-from bdis.evaluation.metrics import compare
+from bdis.evaluation.errors import compare
 from bdis.synthetic.renderer import render
 from benchmarks.data import AUTHORS_SET, authors_frames
 

@@ -5,8 +5,9 @@ import pytest
 
 import bdis
 from bdis.matching import kernels
+from bdis.matching.kernels.bonds import Bonds
 from bdis.matching.kernels.layout import PAD
-from bdis.matching.kernels.surface import Bonds, FitSettings
+from bdis.matching.kernels.surface import FitSettings
 from tests import naive, naive_surface
 from tests.matching.records import alone, map_of
 from tests.scenes import warped_pair

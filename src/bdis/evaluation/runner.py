@@ -18,9 +18,10 @@ from ..common.atomic import write_whole
 from ..common.optional import require
 from ..matching.matcher import StereoMatcher
 from ..matching.result import StereoResult
-from . import metrics
+from . import confidence, metrics
 from .baselines import Matcher, Method
 from .datasets import Dataset, Entry, Frame
+from .errors import compare
 from .run_log import RunLog, key_of, source_hash
 from .samples import pack_sample
 
@@ -292,14 +293,14 @@ def _measure(
 
 
 def _score(methods: dict[str, dict[str, Any]], results: dict[str, StereoResult], frame: Frame) -> None:
-    found = {name: metrics.compare(result, frame) for name, result in results.items()}
-    equal = metrics.at_equal_coverage(found)
+    found = {name: compare(result, frame) for name, result in results.items()}
+    equal = confidence.at_equal_coverage(found)
     for name, each in found.items():
         methods[name] |= {
             "score": asdict(metrics.score(each)),
             "equal": asdict(equal[name]) if name in equal else None,
-            "curve": metrics.error_coverage(each).tolist(),
-            "reliability": metrics.reliability(each) if each.has_probability else None,
+            "curve": confidence.error_coverage(each).tolist(),
+            "reliability": confidence.reliability(each) if each.has_probability else None,
             "in_px": each.in_px,
         }
 

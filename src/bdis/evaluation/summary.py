@@ -39,9 +39,9 @@ class Row:
     has_confidence : bool
         Whether the method reports a confidence, by which it can be reduced to a smaller coverage.
     curve : list of float
-        Mean error at the coverages :data:`bdis.evaluation.metrics.CURVE`, NaN where not all frames reach them.
+        Mean error at the coverages :data:`bdis.evaluation.confidence.CURVE`, NaN where not all frames reach them.
     reliability : dict of str to list of float, or None
-        As :func:`bdis.evaluation.metrics.reliability` returns it, over all pixels of the group.
+        As :func:`bdis.evaluation.confidence.reliability` returns it, over all pixels of the group.
     times : dict of str to float, or None
         As :func:`bdis.evaluation.metrics.time_summary` returns it.
     in_px : bool

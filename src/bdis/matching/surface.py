@@ -11,9 +11,10 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
+from .kernels.bonds import Bonds
 from .kernels.layout import Map, map_stride, whole_vectors
 from .kernels.pyramid import Image
-from .kernels.surface import Bonds, FitSettings, Surface, SweepLines
+from .kernels.surface import FitSettings, Surface, SweepLines
 from .memory import Arena
 from .settings import Settings
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..metrics import reliability_error
+from ..confidence import reliability_error
 from ..summary import Row
 
 NOTHING = "-"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...common.optional import require
-from ..metrics import CURVE
+from ..confidence import CURVE
 from ..summary import Row
 
 COLORS = (

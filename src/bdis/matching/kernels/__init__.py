@@ -1,5 +1,6 @@
 """The compiled twin of each stage: records of arrays and numbers in, arrays out.  Imports `bdis.vector` only."""
 
+from .bonds import bind
 from .certainty import score_by_variance, score_dense, score_scatter, score_surface
 from .edges import sharpen
 from .enlarge import enlarge_maps, enlarge_variance, halve_disparity, hide_unseen, hide_unseen_variance
@@ -22,7 +23,7 @@ from .pyramid import (
 from .search import search_patches
 from .segments import remove_small_segments
 from .start import global_start
-from .surface import bind, keep_density, keep_known, smooth
+from .surface import keep_density, keep_known, smooth
 from .video import draw_to_previous, lay_previous_surface, share_alike
 from .warp import warp_right_image
 

@@ -13,15 +13,14 @@ which follows them to the third order, and disparities far from that surface los
 """
 
 import numpy as np
-from numba import float32, int32, int64, uint64
+from numba import float32, int32, uint64
 
 from ...vector.cache import inner
 from ...vector.crew import Crew, meet, share
 from ...vector.records import Floats, Record, kernel
-from ...vector.simd import LANES, absolute, lane_numbers, larger, load, select, smaller, splat, store, to_float
+from ...vector.simd import LANES, lane_numbers, larger, load, select, smaller, splat, store
 from ...vector.tiles import transpose_tile
-from .layout import PAD, ROWS, Map
-from .pyramid import Image
+from .layout import ROWS, Map
 
 # ENDINGS, what the swept fields are turned into: the surface and 1 / its density (the first time, of all known
 # disparities), an addition to the surface, or its spread.  All but the last two store the input of the next sweep in
@@ -30,8 +29,6 @@ FIRST_MEAN, MEAN, ADD_AND_SQUARE, ADD, TAKE_SPREAD = range(5)
 AS_IT_IS, ALL_ALIKE, BY_DISTANCE = range(3)  # how the disparities are weighted before a sweep
 # What halving and doubling each of these does to error and coverage was measured: docs/constants.md.
 TINY = 1e-20  # a smaller density is treated as 0; far below what float32 can divide by
-JUMP = 0.3  # px of the level, a step of the surface that leaves 1/e of a bond; 0.15 and 0.6 raise the error by 3 %
-WEAKEST = 0.3  # ^8 is the least that is left of a bond, so that what is known reaches every pixel; 0.6: +2 % error
 LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more; hardly matters
 
 
@@ -86,21 +83,6 @@ class Surface(Record):
     support_inverse: Floats
 
 
-class Bonds(Record):
-    """How strongly neighbours are bound.
-
-    Attributes
-    ----------
-    strength : float
-        Of a bond between pixels of the same grey value.
-    sharpness : float
-        1 / the step of the image, as stored, that leaves about 1/e of a bond.
-    """
-
-    strength: float
-    sharpness: float
-
-
 class FitSettings(Record):
     """How a surface treats outliers.
 
@@ -126,107 +108,6 @@ class SweepLines(Record):
     """
 
     lines: Floats
-
-
-@inner
-def weaken(step, sharpness):
-    """What a step leaves of a bond: (1 - t / 8)^8 with t = |step| * sharpness, close to e^-t and cheaper."""
-    rest = splat(float32(1)) - absolute(step) * sharpness * splat(float32(0.125))
-    rest = larger(rest, splat(float32(WEAKEST)))
-    rest = rest * rest
-    rest = rest * rest
-    return rest * rest
-
-
-@inner
-def bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end):
-    """Bonds to the right neighbour, rows ``begin`` to ``end - 1`` of ``surface.total``; 0 from the last column on."""
-    out, width = surface.total, surface.width
-    factor, scale, jump = splat(float32(sharpness)), splat(float32(strength)), splat(float32(1 / JUMP))
-    zero, last = splat(float32(0)), splat(int32(width - 1))
-    for y in range(uint64(begin), uint64(end)):
-        for x in range(uint64(0), uint64(out.shape[1]), uint64(LANES)):
-            if int64(x) >= width:
-                store(out, y, x, zero)
-                continue
-            step = to_float(load(left, y, x + uint64(PAD + 1)) - load(left, y, x + uint64(PAD)))
-            bond = scale * weaken(step, factor)
-            if cut_jumps:
-                bond = bond * weaken(load(surface.disparity, y, x + uint64(1)) - load(surface.disparity, y, x), jump)
-            store(out, y, x, select(lane_numbers() + splat(int32(x)) < last, bond, zero))
-
-
-@inner
-def bond_columns(left, surface, strength, sharpness, cut_jumps, begin, end):
-    """Bonds to the neighbour below, rows ``begin`` to ``end - 1`` of ``surface.bond_y``; 0 in the last row."""
-    width = surface.width
-    factor, jump = splat(float32(sharpness)), splat(float32(1 / JUMP))
-    last = left.shape[0] - 1
-    for y in range(begin, end):
-        row, below = uint64(y), uint64(min(y + 1, last))
-        scale = splat(float32(strength if y < last else 0))
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            step = to_float(load(left, below, x + uint64(PAD)) - load(left, row, x + uint64(PAD)))
-            bond = scale * weaken(step, factor)
-            if cut_jumps:
-                bond = bond * weaken(load(surface.disparity, below, x) - load(surface.disparity, row, x), jump)
-            store(surface.bond_y, row, x, bond)
-
-
-@inner
-def shares_along_rows(surface, begin, end):
-    """Turn bonds into what the recursions along rows need, tile by tile: bond and 1 / pivot, sixteen rows abreast."""
-    one, width = splat(float32(1)), surface.width
-    bonds, shares, stride = surface.bond_x, surface.share_x, surface.total.shape[1]
-    for top in range(begin, end, LANES):
-        base = uint64(top // LANES * stride)
-        for x in range(uint64(0), uint64(stride), uint64(LANES)):
-            transpose_tile(surface.total, uint64(top), x, bonds, base + x, uint64(0))
-        bond_before = carry = splat(float32(0))
-        for x in range(uint64(width)):
-            bond = load(bonds, base + x, uint64(0))
-            share = one / (one + bond_before + bond - bond_before * carry)
-            store(shares, base + x, uint64(0), share)
-            bond_before, carry = bond, bond * share
-
-
-@inner
-def shares_along_columns(surface, begin, end):
-    """1 / pivot of the recursions down the columns ``begin`` to ``end - 1``."""
-    one, height = splat(float32(1)), surface.height
-    bonds, shares = surface.bond_y, surface.share_y
-    for y in range(uint64(height)):
-        for x in range(uint64(begin), uint64(end), uint64(LANES)):
-            pivot = one + load(bonds, y, x)
-            if y > uint64(0):
-                before = load(bonds, y - uint64(1), x)
-                pivot = pivot + before - before * before * load(shares, y - uint64(1), x)
-            store(shares, y, x, one / pivot)
-
-
-@kernel
-def bind(guide: Image, surface: Surface, bonds: Bonds, cut_jumps: bool, crew: Crew) -> None:
-    """Bonds between the pixels of the left image, weakened by the steps between them.
-
-    ``cut_jumps``: steps of the present surface weaken them as well.  Writes ``surface.bond_x``, ``share_x``,
-    ``bond_y`` and ``share_y``.
-    """
-    left, height = guide.pixels, surface.height
-    strength, sharpness = bonds.strength, bonds.sharpness
-    begin, end = share(crew, height, LANES)
-    zero = splat(float32(0))
-    bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end)
-    if begin < end == height:  # rows that only fill the last tile
-        for y in range(uint64(height), uint64(surface.total.shape[0])):
-            for x in range(uint64(0), uint64(surface.total.shape[1]), uint64(LANES)):
-                store(surface.total, y, x, zero)
-    shares_along_rows(surface, begin, end)
-    bond_columns(left, surface, strength, sharpness, cut_jumps, begin, end)
-    if not meet(crew):
-        return
-    begin, end = share(crew, surface.width, LANES)
-    shares_along_columns(surface, begin, end)
-    meet(crew)
 
 
 @inner
@@ -403,7 +284,7 @@ def smooth(
     is_last: bool,
     crew: Crew,
 ) -> None:
-    """Robust surface through the disparities ``found``; needs `bind`.
+    """Robust surface through the disparities ``found``; needs `bonds.bind`.
 
     ``onto_surface``: the disparities are relative to the present surface.  Writes ``surface.disparity``, ``density``
     and, if ``is_last``, ``spread``.
