@@ -142,15 +142,18 @@ def int_operators(a, b, shift, out):
     z -= y
     simd.store(out, 9, 0, z)
     simd.store(out, 10, 0, simd.select(x > y, x, y))
+    simd.store(out, 11, 0, simd.smaller(x, y))
+    simd.store(out, 12, 0, simd.larger(x, y))
 
 
 @pytest.mark.parametrize("shift", [0, 1, 16, 31])
 def test_int_operators_wrap_around(shift):
     for other in rotated(OTHER_INTS):
-        out = np.zeros((11, LANES), np.int32)
+        out = np.zeros((13, LANES), np.int32)
         int_operators(loaded(INTS), loaded(other), shift, out)
         a, b = INTS, other
         expected = [a + b, a - b, a * b, a & b, a | b, a ^ b, a << shift, a >> shift, a + b, a - b, np.maximum(a, b)]
+        expected += [np.minimum(a, b), np.maximum(a, b)]
         np.testing.assert_array_equal(out, expected)
 
 
@@ -251,6 +254,32 @@ def test_slide_needs_a_literal_distance():
 
     with pytest.raises(Exception, match="slide"):
         slide(loaded(FLOATS), 3, loaded(FLOATS))
+
+
+@compiled
+def deinterleave(a, b, out):
+    first, second = simd.deinterleave(simd.load(a, 0, 0), simd.load(b, 0, 0))
+    simd.store(out, 0, 0, first)
+    simd.store(out, 1, 0, second)
+
+
+@pytest.mark.parametrize(("a", "b"), [(FLOATS, OTHERS), (INTS, OTHER_INTS)], ids=["floats", "ints"])
+def test_deinterleave(a, b):
+    out = np.zeros((2, LANES), a.dtype)
+    deinterleave(loaded(a), loaded(b), out)
+    both = np.concatenate([a, b])
+    np.testing.assert_array_equal(out, [both[::2], both[1::2]])
+
+
+@compiled
+def bits_of_floats(a, out):
+    simd.store(out, 0, 0, simd.as_int_bits(simd.load(a, 0, 0)))
+
+
+def test_bits_of_floats():
+    out = np.zeros((1, LANES), np.int32)
+    bits_of_floats(loaded(FLOATS), out)
+    np.testing.assert_array_equal(out[0], FLOATS.view(np.int32))
 
 
 @compiled
@@ -369,6 +398,19 @@ def test_pairs_of_shorts(col):
     np.testing.assert_array_equal(halves(out[7]), [source[ROW, index], source[ROW, index + 1]])
 
 
+@compiled
+def short_pairs(source, row, col, out):
+    simd.store(out, 0, 0, simd.load_short_pairs(source, row, col))
+
+
+@pytest.mark.parametrize("col", [0, 1, 4])
+def test_neighbouring_shorts_in_pairs(col):
+    out = np.zeros((1, LANES), np.int32)
+    short_pairs(SHORTS, ROW, col, out)
+    expected = SHORTS[ROW, col : col + 2 * LANES]
+    np.testing.assert_array_equal(halves(out[0]), [expected[::2], expected[1::2]])
+
+
 def test_differences_of_shorts_wrap_around():
     out = np.zeros((8, LANES), np.int32)
     short_loads(SHORTS, ROW, 0, np.zeros((1, LANES), np.int32), out)
@@ -377,6 +419,91 @@ def test_differences_of_shorts_wrap_around():
     np.testing.assert_array_equal(halves(out[3]), expected)
     sums = SHORTS[ROW, : 2 * LANES].astype(np.int32).reshape(LANES, 2).sum(1)
     np.testing.assert_array_equal(out[2], sums)
+
+
+# --- Sixteen int16 ----------------------------------------------------------------------------------------------------
+
+LEFT, RIGHT = SHORTS[ROW, :LANES], SHORTS[ROW, LANES : 2 * LANES]
+
+
+@compiled
+def short_operators(a, b, shift, out):
+    x, y, n = simd.load_shorts(a, 0, 0), simd.load_shorts(b, 0, 0), simd.splat_short(shift)
+    simd.store(out, 0, 0, x + y)
+    simd.store(out, 1, 0, x - y)
+    simd.store(out, 2, 0, x * y)
+    simd.store(out, 3, 0, x & y)
+    simd.store(out, 4, 0, x | y)
+    simd.store(out, 5, 0, x ^ y)
+    simd.store(out, 6, 0, x << n)
+    simd.store(out, 7, 0, x >> n)
+    z = x
+    z += y
+    simd.store(out, 8, 0, z)
+    z = x
+    z -= y
+    simd.store(out, 9, 0, z)
+    simd.store(out, 10, 0, simd.smaller(x, y))
+    simd.store(out, 11, 0, simd.larger(x, y))
+    simd.store(out, 12, 0, simd.select(x <= y, x, y))
+    simd.store(out, 13, 0, simd.count_bits(x))
+    return (
+        simd.mask_bits(x < y),
+        simd.mask_bits(x <= y),
+        simd.mask_bits(x > y),
+        simd.mask_bits(x >= y),
+        simd.mask_bits(x == y),
+    )
+
+
+@pytest.mark.parametrize("shift", [0, 1, 15])
+def test_operators_of_shorts_wrap_around(shift):
+    for b in rotated(RIGHT):
+        a, out = LEFT, np.zeros((14, LANES), np.int16)
+        masks = short_operators(loaded(a), loaded(b), shift, out)
+        expected = [a + b, a - b, a * b, a & b, a | b, a ^ b, a << np.int16(shift), a >> np.int16(shift), a + b, a - b]
+        expected += [np.minimum(a, b), np.maximum(a, b), np.minimum(a, b)]
+        expected += [[bin(number & 0xFFFF).count("1") for number in a.tolist()]]
+        np.testing.assert_array_equal(out, np.array(expected, np.int16))
+        assert list(masks) == [*map(bits, [a < b, a <= b, a > b, a >= b, a == b])]
+    assert short_operators(loaded(LEFT), loaded(LEFT), 0, np.zeros((14, LANES), np.int16))[4] == 2**LANES - 1
+
+
+@compiled
+def copy_shorts(source, row, col, number, ints, target, target_row, target_col):
+    simd.store(target, target_row, target_col, simd.load_shorts(source, row, col))
+    simd.store(target, 0, 0, simd.splat_short(number))
+    simd.store(target, 1, 0, simd.to_shorts(simd.load(ints, 0, 0)))
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**15 - 1, -(2**15), 70000])
+@pytest.mark.parametrize("col", [0, 1, 4])
+def test_shorts_at_any_column(col, number):
+    """Numbers are cut to their low sixteen bits, and nothing beside the lanes is written."""
+    out = np.full((4, LANES + 8), 77, np.int16)
+    expected = out.copy()
+    copy_shorts(SHORTS, ROW, col, number, loaded(INTS), out, 3, 2)
+    expected[3, 2 : 2 + LANES] = SHORTS[ROW, col : col + LANES]
+    expected[0, :LANES] = np.array(number).astype(np.int16)
+    expected[1, :LANES] = INTS.astype(np.int16)
+    np.testing.assert_array_equal(out, expected)
+
+
+@compiled
+def smallest_short(a, out):
+    simd.store(out, 0, 0, simd.smallest_short(simd.load_shorts(a, 0, 0)))
+
+
+def test_smallest_of_sixteen_shorts():
+    values = RANDOM.integers(3, 2**15, LANES).astype(np.int16)
+    values[0] = 2
+    out = np.zeros((1, LANES), np.int16)
+    for rolled in [*rotated(values), np.zeros(LANES, np.int16), np.full(LANES, 2**15 - 1, np.int16)]:
+        smallest_short(loaded(rolled), out)
+        np.testing.assert_array_equal(out[0], rolled.min())
+
+
+# --- Images -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])

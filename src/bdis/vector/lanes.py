@@ -1,11 +1,11 @@
 """Arithmetic on the lanes of vectors: conversion, selection, exchange and reduction."""
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from .array_types import LANES
-from .vectors import INT32, broadcast, call_llvm, float32x16, int32x16, mask16
+from .vectors import INT32, broadcast, call_llvm, float32x16, int16x16, int32x16, mask16
 
 _SCALAR_OF = {float32x16: types.float32, int32x16: types.int32}
 _VECTOR_OF = {types.float32: float32x16, types.float64: float32x16}
@@ -21,6 +21,17 @@ def splat(typing_context, scalar):
         return broadcast(builder, value, vector.llvm)
 
     return vector(scalar), generate
+
+
+@intrinsic
+def splat_short(typing_context, scalar):
+    """The integer in every lane of an ``int16x16``."""
+
+    def generate(context, builder, sig, args):
+        value = context.cast(builder, args[0], sig.args[0], types.int16)
+        return broadcast(builder, value, int16x16.llvm)
+
+    return int16x16(scalar), generate
 
 
 @intrinsic
@@ -77,6 +88,16 @@ def as_float_bits(typing_context, a):
 
 
 @intrinsic
+def as_int_bits(typing_context, a):
+    """The same 32 bits of each lane, read as int32."""
+
+    def generate(context, builder, sig, args):
+        return builder.bitcast(args[0], int32x16.llvm)
+
+    return int32x16(float32x16), generate
+
+
+@intrinsic
 def floor(typing_context, a):
     """Round each float lane down."""
 
@@ -116,24 +137,66 @@ def select(typing_context, mask, a, b):
     return a(mask16, a, a), generate
 
 
-@intrinsic
-def smaller(typing_context, a, b):
-    """Lane-wise minimum of two float vectors (``b`` where ``a`` is NaN)."""
+def _choose(sign):
+    """Builds the lane-wise choice between two vectors by comparing them."""
 
     def generate(context, builder, sig, args):
-        return builder.select(builder.fcmp_ordered("<", *args), *args)
+        compare = builder.fcmp_ordered if sig.return_type == float32x16 else builder.icmp_signed
+        return builder.select(compare(sign, *args), *args)
 
-    return float32x16(float32x16, float32x16), generate
+    return generate
+
+
+@intrinsic
+def smaller(typing_context, a, b):
+    """Lane-wise minimum (``b`` where ``a`` is NaN)."""
+    return a(a, a), _choose("<")
 
 
 @intrinsic
 def larger(typing_context, a, b):
-    """Lane-wise maximum of two float vectors (``b`` where ``a`` is NaN)."""
+    """Lane-wise maximum (``b`` where ``a`` is NaN)."""
+    return a(a, a), _choose(">")
+
+
+@intrinsic
+def count_bits(typing_context, a):
+    """Number of set bits of each lane of an ``int16x16``."""
 
     def generate(context, builder, sig, args):
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
+        return call_llvm(builder, f"llvm.ctpop.v{LANES}i16", int16x16.llvm, args)
 
-    return float32x16(float32x16, float32x16), generate
+    return int16x16(int16x16), generate
+
+
+@intrinsic
+def smallest_short(typing_context, a):
+    """The smallest lane of an ``int16x16`` without negative lanes, in every lane."""
+
+    def generate(context, builder, sig, args):
+        # Eight lanes have an instruction of their own on x86.
+        half = ir.VectorType(ir.IntType(16), LANES // 2)
+        low, high = (
+            builder.shuffle_vector(args[0], args[0], ir.Constant(ir.VectorType(INT32, LANES // 2), lanes))
+            for lanes in (list(range(8)), list(range(8, 16)))
+        )
+        least = builder.select(builder.icmp_unsigned("<", low, high), low, high)
+        kind = ir.FunctionType(ir.IntType(16), [half])
+        name = f"llvm.vector.reduce.umin.v{LANES // 2}i16"
+        least = builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [least])
+        return broadcast(builder, least, int16x16.llvm)
+
+    return int16x16(int16x16), generate
+
+
+@intrinsic
+def to_shorts(typing_context, a):
+    """Lanes of an ``int32x16`` cut to sixteen bits."""
+
+    def generate(context, builder, sig, args):
+        return builder.trunc(args[0], int16x16.llvm)
+
+    return int16x16(int32x16), generate
 
 
 @intrinsic
@@ -146,6 +209,20 @@ def interleave(typing_context, a, b):
         parts = [
             builder.shuffle_vector(*args, ir.Constant(int32x16.llvm, order[start : start + 2 * half]))
             for start in (0, 2 * half)
+        ]
+        return context.make_tuple(builder, sig.return_type, parts)
+
+    return types.UniTuple(a, 2)(a, a), generate
+
+
+@intrinsic
+def deinterleave(typing_context, a, b):
+    """The even lanes of a followed by those of b, and the odd ones: the opposite of :func:`interleave`."""
+
+    def generate(context, builder, sig, args):
+        parts = [
+            builder.shuffle_vector(*args, ir.Constant(int32x16.llvm, list(range(first, 2 * LANES, 2))))
+            for first in (0, 1)
         ]
         return context.make_tuple(builder, sig.return_type, parts)
 

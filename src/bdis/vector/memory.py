@@ -8,7 +8,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from .array_types import LANES
-from .vectors import INT32, call_llvm, float32x16, int32x16, mask16
+from .vectors import INT32, call_llvm, float32x16, int16x16, int32x16, mask16
 
 
 def element_pointer(context, builder, array_type, array, row, col, pointee):
@@ -59,14 +59,26 @@ def load(typing_context, array, row, col):
 
 
 @intrinsic
+def load_shorts(typing_context, array, row, col):
+    """``array[row, col:col + 16]`` of an int16 array as ``int16x16``."""
+
+    def generate(context, builder, sig, args):
+        value = builder.load(element_pointer(context, builder, sig.args[0], *args, int16x16.llvm))
+        value.align = 2
+        return value
+
+    return int16x16(array, types.uint64, types.uint64), generate
+
+
+@intrinsic
 def store(typing_context, array, row, col, value):
-    """Write ``array[row, col:col + 16]``; an ``int32x16`` is cut to the array's integer width."""
+    """Write ``array[row, col:col + 16]``; integers are cut to the array's width."""
     element = _MEMORY[array.dtype.name]
 
     def generate(context, builder, sig, args):
         memory = ir.VectorType(element, LANES)
         vector = args[3]
-        if element != ir.FloatType() and element != INT32:
+        if vector.type != memory:
             vector = builder.trunc(vector, memory)
         builder.store(vector, element_pointer(context, builder, sig.args[0], *args[:3], memory)).align = 1
         return context.get_dummy_value()

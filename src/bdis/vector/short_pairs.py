@@ -22,6 +22,18 @@ def load_pair(typing_context, array, row, col):
 
 
 @intrinsic
+def load_short_pairs(typing_context, array, row, col):
+    """``array[row, col + 2 k]`` in the low and ``array[row, col + 2 k + 1]`` in the high half of lane k, of int16."""
+
+    def generate(context, builder, sig, args):
+        value = builder.load(element_pointer(context, builder, sig.args[0], *args, int32x16.llvm))
+        value.align = 2
+        return value
+
+    return int32x16(array, types.uint64, types.uint64), generate
+
+
+@intrinsic
 def load_two_rows(typing_context, array, row, col):
     """``array[row, col + k]`` in the low and ``array[row + 1, col + k]`` in the high half of lane k, of an int16
     array.

@@ -72,7 +72,7 @@ def transpose_tile(typing_context, source, row, col, target, target_row, target_
 
 @inner
 def smallest_lane(a):
-    """The smallest lane of a float vector, in every lane."""
+    """The smallest lane of a vector, in every lane."""
     a = smaller(a, slide(a, a, 8))
     a = smaller(a, slide(a, a, 4))
     a = smaller(a, slide(a, a, 2))
