@@ -1,0 +1,548 @@
+"""Sixteen disparities at every pixel, between which neighbours agree.
+
+A patch over a depth edge mixes both sides.  Here every pixel of a level chooses by itself: sixteen whole disparities
+around that of the coarser level are its labels.  What a label costs is the number of differing bits of two codes, each
+of which says which of sixteen neighbours are brighter than a pixel (census), summed over 3x3 pixels.  It counts by the
+pixel's evidence: where the image has hardly any texture, the neighbours decide.  Their opinion comes in four passes of
+message passing (semi-global matching: Hirschmueller 2008), along rows and columns: a step to the next disparity costs
+little, a jump much, but less where the image has an edge.
+
+Label k of a pixel is the disparity ``top - k``, so that labels run along the right image.
+"""
+
+import numpy as np
+from numba import float32, int32, int64, uint64
+
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import Bytes, Floats, Ints, Record, Shorts, kernel
+from ...vector.simd import (
+    LANES,
+    absolute,
+    count_bits,
+    floor,
+    lane_numbers,
+    larger,
+    load,
+    load_shorts,
+    mask_bits,
+    select,
+    smaller,
+    smallest_short,
+    splat,
+    splat_short,
+    store,
+    to_float,
+    to_int,
+    to_shorts,
+    trailing_zeros,
+)
+from .layout import PAD, ROWS, Map, Maps
+from .pyramid import repeat_border
+
+WINDOW_RADIUS = 1  # px, codes are compared in 3x3 pixels
+EVIDENCE_RADIUS = 2  # px, evidence is the mean of 5x5 pixels
+COST_SHIFT = 5  # evidence is in 128ths: a differing bit costs 4 where it is full
+OUTSIDE_BITS = 36  # differing bits (of 144) that count for a label outside the right image: a quarter
+FORBIDDEN = 4000  # cost of a label beyond the limits of disparity and the next to them
+LOWEST_EVIDENCE = 0.02  # a picture without any texture is not left to its corners alone
+AGREEMENT_PX = 1  # px of the level, as far as the match of a right pixel may lie from that of the left one
+REACH = 2  # px of the coarser level around a pixel whose disparities are to be among its labels
+SPREAD = 12  # px, labels are centred on that range if it is no larger, else on the pixel's own disparity
+FIRST = 7  # labels above the centre
+ABREAST = 8  # rows that go together along x: a step waits for the one before, but not for the other rows'
+WALL = 18  # labels to both sides of a path that are never the cheapest: paths of neighbours are offset
+SLOT = 64  # numbers from one path to the next
+NEVER = 16000  # cost beyond the labels
+
+
+class LabelImages(Record):
+    """The images of a level as the labels compare them.
+
+    Attributes
+    ----------
+    left, right : ndarray of int16, shape (h, image stride)
+        Grey value x intensity scale.
+    seen_left, seen_right : ndarray of uint8, shape (h, image stride)
+        1 = seen; only read if some pixels were not.
+    codes_left, codes_right : ndarray of int16, shape (h, image stride)
+        Bit by bit, which neighbours are brighter.
+    evidence : ndarray of int16, shape (h, map stride)
+        128ths: how much a pixel has to say.
+    jump_right, jump_down : ndarray of int16, shape (h, map stride)
+        Cost of a jump between a pixel and its neighbour on the right, and below.
+    width : int
+        px.
+    noise : float
+        Squared differences over 5x5 pixels, as stored, at which evidence is a half.
+    step, jump : int
+        Cost of a step to the next disparity, and of a jump where the image is even.
+    edge : int
+        Difference of two pixels, as stored, that makes a jump between them half as expensive.
+    """
+
+    left: Shorts
+    right: Shorts
+    seen_left: Bytes
+    seen_right: Bytes
+    codes_left: Shorts
+    codes_right: Shorts
+    evidence: Shorts
+    jump_right: Shorts
+    jump_down: Shorts
+    width: int
+    noise: float
+    step: int
+    jump: int
+    edge: int
+
+
+class LabelCosts(Record):
+    """What labels cost, and what was chosen.
+
+    Attributes
+    ----------
+    tops : ndarray of int32, shape (coarser h, map stride of the coarser level)
+        px of the level, the largest of the labels that pixels of the coarser level offer to those below them.
+    top : ndarray of int16, shape (h, map stride)
+        px of the level, the largest of the labels of a pixel.
+    costs, totals : ndarray of int16, shape (h * width, 16)
+        Cost of a label by itself, and of all paths to it.
+    row_paths : ndarray of int16, shape (8 per thread, SLOT)
+        Scratch: a path along each of eight rows.
+    column_paths : ndarray of int16, shape (width, SLOT)
+        Scratch: a path along each column.
+    smallest, largest : int
+        px of the level, limits of disparity.
+    probability : float
+        What a label counts for.
+    chosen : ndarray of float32, shape (h, image stride)
+        px of the level, disparity of the cheapest label.
+    label : ndarray of int16, shape (h, map stride)
+        px of the level, the same without fraction.
+    least : ndarray of int16, shape (h, map stride)
+        Its total cost.
+    claims : ndarray of int32, shape (threads, map stride)
+        Scratch: the cheapest match of each pixel in a row of the right image.
+    """
+
+    tops: Ints
+    top: Shorts
+    costs: Shorts
+    totals: Shorts
+    row_paths: Shorts
+    column_paths: Shorts
+    smallest: int
+    largest: int
+    probability: float
+    chosen: Floats
+    label: Shorts
+    least: Shorts
+    claims: Ints
+
+
+class PaddedMap(Record):
+    """A disparity for every pixel of a level.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (h, image stride)
+        px of the level; pixel (y, x) is ``values[y, PAD + x]``, and two columns on both sides repeat the border.
+    width : int
+        px.
+    """
+
+    values: Floats
+    width: int
+
+
+class LabelLine(Record):
+    """Room for one thread to sum over windows.
+
+    Attributes
+    ----------
+    sums : ndarray of float32, shape (1, 16 + map stride + 16)
+        Sums over the rows of the windows of one row.
+    """
+
+    sums: Floats
+
+
+# --- Codes and evidence ---------------------------------------------------------------------------------------------
+
+
+@inner
+def encode(image, codes, width, begin, end):
+    """Codes of rows ``begin`` to ``end - 1``: a bit for each brighter one of 8 pixels around, and of 8 two px away."""
+    height = image.shape[0]
+    zero = splat_short(0)
+    for y in range(begin, end):
+        for x in range(uint64(PAD), uint64(PAD + width), uint64(LANES)):
+            centre = load_shorts(image, uint64(y), x)
+            code, bit = zero, 1
+            for radius in range(1, 3):
+                for j in range(-radius, radius + 1, radius):
+                    row = uint64(min(max(y + j, 0), height - 1))
+                    for i in range(-radius, radius + 1, radius):
+                        if i != 0 or j != 0:
+                            brighter = load_shorts(image, row, x + uint64(i)) > centre
+                            code = code | select(brighter, splat_short(bit), zero)
+                            bit *= 2
+            store(codes, uint64(y), x, code)
+        repeat_border(codes, y, width)
+
+
+@inner
+def weigh_evidence(images, has_hidden, sums, begin, end):
+    """Evidence of rows ``begin`` to ``end - 1``: texture along x over itself and noise."""
+    image, height, width = images.left, images.left.shape[0], images.width
+    first, one = uint64(LANES), uint64(1)
+    noise, lowest = splat(float32(images.noise)), splat(float32(LOWEST_EVIDENCE))
+    full, half, zero = splat(float32(128)), splat(float32(0.5)), splat(int32(0))
+    for y in range(begin, end):
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            total = splat(float32(0))
+            for j in range(-EVIDENCE_RADIUS, EVIDENCE_RADIUS + 1):
+                row, at = uint64(min(max(y + j, 0), height - 1)), uint64(PAD) + x
+                step = to_float(load(image, row, at + one) - load(image, row, at - one))
+                total += step * step
+            store(sums, uint64(0), first + x, total)
+        store(sums, uint64(0), uint64(0), splat(sums[0, LANES]))
+        store(sums, uint64(0), first + uint64(width), splat(sums[0, LANES + width - 1]))
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            at = first + x - uint64(EVIDENCE_RADIUS)
+            total = load(sums, uint64(0), at)
+            for k in range(uint64(1), uint64(2 * EVIDENCE_RADIUS + 1)):
+                total += load(sums, uint64(0), at + k)
+            share_of_texture = larger(total / (total + noise), lowest)
+            evidence = to_int(share_of_texture * full + half)
+            if has_hidden:
+                evidence = select(load(images.seen_left, uint64(y), uint64(PAD) + x) > zero, evidence, zero)
+            store(images.evidence, uint64(y), x, evidence)
+
+
+@inner
+def weigh_jumps(images, begin, end):
+    """Costs of jumps to the right and down: less where the image has an edge, but more than a step."""
+    image, height, width = images.left, images.left.shape[0], images.width
+    even, edge = splat(float32(images.jump * images.edge)), splat(float32(images.edge))
+    least = splat(float32(images.step + images.step // 8))
+    for y in range(begin, end):
+        row, below = uint64(y), uint64(min(y + 1, height - 1))
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            at = uint64(PAD) + x
+            here = load(image, row, at)
+            right = absolute(to_float(load(image, row, at + uint64(1)) - here))
+            down = absolute(to_float(load(image, below, at) - here))
+            store(images.jump_right, row, x, to_int(larger(even / (edge + right), least)))
+            store(images.jump_down, row, x, to_int(larger(even / (edge + down), least)))
+
+
+@kernel
+def describe_images(images: LabelImages, has_hidden: bool, line: LabelLine, crew: Crew) -> None:
+    """Codes of both images, evidence and jumps of the left one."""
+    begin, end = share(crew, images.left.shape[0], ROWS)
+    encode(images.left, images.codes_left, images.width, begin, end)
+    encode(images.right, images.codes_right, images.width, begin, end)
+    weigh_evidence(images, has_hidden, line.sums, begin, end)
+    weigh_jumps(images, begin, end)
+    meet(crew)
+
+
+# --- Which disparities are tried ------------------------------------------------------------------------------------
+
+
+@inner
+def fill_row_from_background(found, filled, y, width):
+    """What is unknown takes the smaller of the known disparities to its left and right: occlusions are background."""
+    last = float32(np.nan)
+    for x in range(width):
+        value = found[y, x]
+        last = value if value == value else last
+        filled[y, PAD + x] = last
+    last = float32(np.nan)
+    for k in range(width):
+        x = width - 1 - k
+        value, before = found[y, x], filled[y, PAD + x]
+        last = value if value == value else last
+        if np.isnan(value) and (np.isnan(before) or last < before):
+            filled[y, PAD + x] = last
+
+
+@inner
+def fill_unknown_rows(filled, width, height):
+    """Rows of which nothing is known take the nearest row above of which something is, else below; else 0."""
+    for step in (1, -1):
+        known = -1
+        for k in range(height):
+            y = k if step > 0 else height - 1 - k
+            if filled[y, PAD] == filled[y, PAD]:
+                known = y
+            elif known >= 0 or step < 0:
+                for x in range(width):
+                    filled[y, PAD + x] = filled[known, PAD + x] if known >= 0 else float32(0)
+
+
+@inner
+def repeat_columns(values, y, width):
+    """``REACH`` more columns on both sides repeat the border."""
+    for k in range(1, REACH + 1):
+        values[y, PAD - k], values[y, PAD + width - 1 + k] = values[y, PAD], values[y, PAD + width - 1]
+
+
+@kernel
+def fill_from_background(found: Map, filled: PaddedMap, crew: Crew) -> None:
+    """A disparity for every pixel: what is unknown lies with the background beside it."""
+    height, width = found.values.shape[0], found.width
+    begin, end = share(crew, height, ROWS)
+    for y in range(begin, end):
+        fill_row_from_background(found.values, filled.values, y, width)
+    if not meet(crew):
+        return
+    if crew.member == 0:
+        fill_unknown_rows(filled.values, width, height)
+    if not meet(crew):
+        return
+    for y in range(begin, end):
+        repeat_columns(filled.values, y, width)
+    meet(crew)
+
+
+@kernel
+def offer_labels(coarser: PaddedMap, costs: LabelCosts, crew: Crew) -> None:
+    """The labels that each pixel of the coarser level offers: around twice its disparity, or around all those near it
+    if they fit; some label lies within the limits.
+    """
+    filled, height, width = coarser.values, coarser.values.shape[0], coarser.width
+    begin, end = share(crew, height, ROWS)
+    two, half, first = splat(float32(2)), splat(float32(0.5)), splat(int32(FIRST))
+    widest = splat(float32(SPREAD))
+    lowest_top, highest_top = splat(int32(costs.smallest)), splat(int32(costs.largest + LANES - 1))
+    for y in range(begin, end):
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            own = load(filled, uint64(y), uint64(PAD) + x)
+            low = high = own
+            for row in range(uint64(max(y - REACH, 0)), uint64(min(y + REACH + 1, height))):
+                for k in range(uint64(2 * REACH + 1)):
+                    other = load(filled, row, uint64(PAD - REACH) + x + k)
+                    low, high = smaller(low, other), larger(high, other)
+            centre = select(two * (high - low) <= widest, low + high, two * own)
+            top = to_int(floor(centre + half)) + first
+            store(costs.tops, uint64(y), x, smaller(larger(top, lowest_top), highest_top))
+    meet(crew)
+
+
+# --- Costs and messages ---------------------------------------------------------------------------------------------
+
+
+@inner
+def fill_costs(images, costs, y, has_hidden):
+    """Labels of the pixels of row ``y`` and what each costs by itself."""
+    left, right, height, width = images.codes_left, images.codes_right, images.left.shape[0], images.width
+    seen, evidence, tops, tops_here, volume = images.seen_right, images.evidence, costs.tops, costs.top, costs.costs
+    lanes, columns, zero = to_shorts(lane_numbers()), splat_short(width), splat_short(0)
+    one, outside, forbidden = uint64(1), splat_short(OUTSIDE_BITS), splat_short(FORBIDDEN)
+    # One label beyond the limits may win, and is unknown then: a parabola needs both neighbours of the last one.
+    smallest, largest = splat_short(costs.smallest - 1), splat_short(costs.largest + 1)
+    above, row, below = uint64(max(y - 1, 0)), uint64(y), uint64(min(y + 1, height - 1))
+    coarse, first = uint64(y // 2), uint64(y * width)
+    for col in range(uint64(width)):
+        x = int64(col)
+        top = int64(tops[coarse, col >> one])
+        top = min(max(top, x - width + 1), x + LANES - 1)  # some label lies in the right image
+        tops_here[row, col] = top
+        at, here = uint64(PAD - 1 + x - top), uint64(PAD - 1) + col
+        bits = zero
+        for i in range(uint64(2 * WINDOW_RADIUS + 1)):
+            bits += count_bits(load_shorts(right, above, at + i) ^ splat_short(left[above, here + i]))
+            bits += count_bits(load_shorts(right, row, at + i) ^ splat_short(left[row, here + i]))
+            bits += count_bits(load_shorts(right, below, at + i) ^ splat_short(left[below, here + i]))
+        place = splat_short(x - top) + lanes
+        inside = (place >= zero) & (place < columns)
+        if has_hidden:
+            inside = inside & (load(seen, row, at + one) > splat(int32(0)))
+        bits = select(inside, bits, outside)
+        cost = (bits * splat_short(evidence[row, col])) >> splat_short(COST_SHIFT)
+        disparity = splat_short(top) - lanes
+        allowed = (disparity >= smallest) & (disparity <= largest)
+        store(volume, first + col, uint64(0), select(allowed, cost, forbidden))
+
+
+@inner
+def follow(paths, slot, own, offset, step, jump):
+    """One step of a path to a pixel whose labels cost ``own`` and lie ``offset`` below those of the pixel before.
+
+    Returns what the labels cost along the path, and leaves it in the slot, less the smallest.
+    """
+    at = uint64(min(max(offset, -WALL + 1), WALL - 1) + WALL)
+    one = uint64(1)
+    beside = smaller(load_shorts(paths, slot, at - one), load_shorts(paths, slot, at + one)) + step
+    value = own + smaller(smaller(load_shorts(paths, slot, at), beside), splat_short(jump))
+    store(paths, slot, uint64(WALL), value - smallest_short(value))
+    return value
+
+
+@inner
+def clear_paths(paths, begin, end):
+    """Paths that have not begun: any label may be the first, and beyond them there is none."""
+    wall = splat_short(NEVER)
+    for slot in range(uint64(begin), uint64(end)):
+        for k in range(uint64(0), uint64(SLOT), uint64(LANES)):
+            store(paths, slot, k, wall)
+        store(paths, slot, uint64(WALL), splat_short(0))
+
+
+@kernel
+def pass_along_rows(images: LabelImages, costs: LabelCosts, has_hidden: bool, crew: Crew) -> None:
+    """Costs of all labels, and messages to the right and to the left."""
+    height, width, jumps, top = images.left.shape[0], images.width, images.jump_right, costs.top
+    begin, end = share(crew, height, ABREAST)
+    volume, totals, paths, base = costs.costs, costs.totals, costs.row_paths, uint64(crew.member * ABREAST)
+    zero, one, step, columns = uint64(0), uint64(1), splat_short(images.step), uint64(width)
+    for first in range(begin, end, ABREAST):
+        for y in range(first, min(first + ABREAST, end)):
+            fill_costs(images, costs, y, has_hidden)
+        head, rows = uint64(first), uint64(min(ABREAST, end - first))
+        clear_paths(paths, base, base + rows)
+        for x in range(columns):
+            before = x - one if x > zero else zero
+            for k in range(rows):
+                y = head + k
+                pixel = y * columns + x
+                offset = int64(top[y, before]) - int64(top[y, x])
+                value = follow(paths, base + k, load_shorts(volume, pixel, zero), offset, step, jumps[y, before])
+                store(totals, pixel, zero, value)
+        clear_paths(paths, base, base + rows)
+        x = columns
+        while x > zero:
+            x -= one
+            before = min(x + one, columns - one)
+            for k in range(rows):
+                y = head + k
+                pixel = y * columns + x
+                offset = int64(top[y, before]) - int64(top[y, x])
+                value = follow(paths, base + k, load_shorts(volume, pixel, zero), offset, step, jumps[y, x])
+                store(totals, pixel, zero, load_shorts(totals, pixel, zero) + value)
+    meet(crew)
+
+
+@inner
+def choose(totals, pixel, total):
+    """The cheapest label (the first of equals), its cost, and its place by the parabola through its neighbours."""
+    zero = uint64(0)
+    best = trailing_zeros(mask_bits(total <= smallest_short(total)))
+    store(totals, pixel, zero, total)
+    least = int64(totals[pixel, uint64(best)])
+    fraction = float32(0)
+    if 0 < best < LANES - 1:
+        a, c = int64(totals[pixel, uint64(best - 1)]), int64(totals[pixel, uint64(best + 1)])
+        bend = a + c - 2 * least
+        if bend > 0:
+            fraction = float32(0.5) * float32(a - c) / float32(bend)
+    return best, least, fraction
+
+
+@kernel
+def pass_along_columns(images: LabelImages, costs: LabelCosts, crew: Crew) -> None:
+    """Messages down and up, and the cheapest label of every pixel."""
+    width, rows, jumps, top = images.width, uint64(images.left.shape[0]), images.jump_down, costs.top
+    begin, end = share(crew, width, LANES)
+    volume, totals, paths, chosen = costs.costs, costs.totals, costs.column_paths, costs.chosen
+    labels, leasts = costs.label, costs.least
+    zero, one, step, columns = uint64(0), uint64(1), splat_short(images.step), uint64(width)
+    clear_paths(paths, begin, end)
+    for y in range(rows):
+        before = y - one if y > zero else zero
+        for x in range(uint64(begin), uint64(end)):
+            pixel = y * columns + x
+            offset = int64(top[before, x]) - int64(top[y, x])
+            value = follow(paths, x, load_shorts(volume, pixel, zero), offset, step, jumps[before, x])
+            store(totals, pixel, zero, load_shorts(totals, pixel, zero) + value)
+    clear_paths(paths, begin, end)
+    y = rows
+    while y > zero:
+        y -= one
+        before = min(y + one, rows - one)
+        for x in range(uint64(begin), uint64(end)):
+            pixel = y * columns + x
+            offset = int64(top[before, x]) - int64(top[y, x])
+            value = follow(paths, x, load_shorts(volume, pixel, zero), offset, step, jumps[y, x])
+            best, least, fraction = choose(totals, pixel, load_shorts(totals, pixel, zero) + value)
+            label = int64(top[y, x]) - best
+            labels[y, x], leasts[y, x] = label, least
+            chosen[y, uint64(PAD) + x] = float32(label) - fraction
+    meet(crew)
+
+
+# --- What both cameras see ------------------------------------------------------------------------------------------
+
+
+@inner
+def sort_three(a, b, c):
+    """Smallest, middle and largest of three vectors."""
+    low, high = smaller(a, b), larger(a, b)
+    middle = larger(low, smaller(high, c))
+    return smaller(low, c), middle, larger(high, c)
+
+
+@inner
+def median(chosen, y, x, height):
+    """Median of 3x3 pixels around sixteen; the border repeats."""
+    above, here, below = uint64(max(y - 1, 0)), uint64(y), uint64(min(y + 1, height - 1))
+    at, one = uint64(PAD) + x, uint64(1)
+    low_1, mid_1, high_1 = sort_three(
+        load(chosen, above, at - one), load(chosen, here, at - one), load(chosen, below, at - one)
+    )
+    low_2, mid_2, high_2 = sort_three(load(chosen, above, at), load(chosen, here, at), load(chosen, below, at))
+    low_3, mid_3, high_3 = sort_three(
+        load(chosen, above, at + one), load(chosen, here, at + one), load(chosen, below, at + one)
+    )
+    _, _, low = sort_three(low_1, low_2, low_3)
+    _, middle, _ = sort_three(mid_1, mid_2, mid_3)
+    high, _, _ = sort_three(high_1, high_2, high_3)
+    _, result, _ = sort_three(low, middle, high)
+    return result
+
+
+@inner
+def drop_hidden(images, costs, found, probability, y, claims, member, has_hidden):
+    """Unknown in row ``y`` of ``found``: pixels whose match in the right image is better matched by another one."""
+    width, label, least = images.width, costs.label, costs.least
+    nobody = splat(int32(2147483647))
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        store(claims, uint64(member), x, nobody)
+    for x in range(width):
+        match = x - int64(label[y, x])
+        if 0 <= match < width and costs.smallest <= label[y, x] <= costs.largest:
+            claim = (int64(least[y, x]) << 16) + int64(label[y, x]) + 32768
+            claims[member, match] = min(int64(claims[member, match]), claim)
+    for x in range(width):
+        match = x - int64(label[y, x])
+        known = False
+        if 0 <= match < width and costs.smallest <= label[y, x] <= costs.largest:
+            winner = (int64(claims[member, match]) & 65535) - 32768
+            known = abs(winner - int64(label[y, x])) <= AGREEMENT_PX
+        if has_hidden and known:
+            known = images.seen_left[y, PAD + x] != 0 and images.seen_right[y, PAD + match] != 0
+        if not known:
+            found[y, x], probability[y, x] = np.nan, 0
+
+
+@kernel
+def keep_what_both_see(images: LabelImages, costs: LabelCosts, maps: Maps, has_hidden: bool, crew: Crew) -> None:
+    """The chosen disparities, within the limits and without single outliers (median); unknown where only one camera
+    sees.
+    """
+    chosen, height, width = costs.chosen, images.left.shape[0], images.width
+    begin, end = share(crew, height, ROWS)
+    lowest, highest = splat(float32(costs.smallest)), splat(float32(costs.largest))
+    for y in range(begin, end):
+        repeat_columns(chosen, y, width)
+    if not meet(crew):
+        return
+    for y in range(begin, end):
+        for x in range(uint64(0), uint64(width), uint64(LANES)):
+            store(maps.disparity, uint64(y), x, smaller(larger(median(chosen, y, x, height), lowest), highest))
+            store(maps.probability, uint64(y), x, splat(float32(costs.probability)))
+        drop_hidden(images, costs, maps.disparity, maps.probability, y, costs.claims, crew.member, has_hidden)
+    meet(crew)
