@@ -1,0 +1,78 @@
+"""Every pixel moves to where both images agree best, held by its neighbours (beyond the paper)."""
+
+import numpy as np
+
+from ..vector.cache import Kernel
+from ..vector.crew import Crew
+from ..vector.records import for_members
+from . import kernels
+from .fusion import empty_map
+from .kernels.layout import Map, map_stride
+from .kernels.pyramid import Image, Seen
+from .kernels.relaxation import HALF_SWEEPS, SLOTS, work_stride
+from .kernels.variational import FEW, RefinementLines, RefinementSettings, split_stride
+from .memory import Arena
+from .settings import Settings
+
+
+class VariationalRefinement:
+    """Refines a disparity map, pixel by pixel.
+
+    Parameters
+    ----------
+    left, right : Image
+        The images of the level.
+    seen_left, seen_right : Seen
+        Which of their pixels the cameras saw; read only if some were not.
+    disparity : Map
+        px of the level, to refine in place; pixels that are NaN stay NaN.
+    settings : Settings
+        Of the matcher.
+    arena : Arena
+        Where buffers come from.
+
+    Attributes
+    ----------
+    disparity : Map
+        The same.
+    precision : Map
+        How sharply both images fix the disparity of each pixel, in the last round: on the scale of
+        ``refinement_smoothing``; next to 0 where they could not be compared.
+    """
+
+    def __init__(
+        self, left: Image, right: Image, seen_left: Seen, seen_right: Seen, disparity: Map,
+        settings: Settings, arena: Arena,
+    ):  # fmt: skip
+        height, width = len(left.pixels), left.width
+        self._images, self._seen, self.disparity = (left, right), (seen_left, seen_right), disparity
+        self.precision = empty_map(height, width, arena)
+        self._settings = RefinementSettings(
+            rounds=settings.refinement_rounds,
+            root=settings.refinement_smoothing**-0.5,
+            grey=float(settings.intensity_scale),
+        )
+        self._lines = for_members([_lines(width, arena) for _ in range(settings.threads)])
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Refine the map."""
+        kernels.refine_disparity(
+            *self._images, *self._seen, self.disparity, self.precision, self._lines, self._settings, has_hidden, crew
+        )
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        return [kernels.refine_disparity]
+
+
+def _lines(width: int, arena: Arena) -> RefinementLines:
+    """Rows in work for one thread."""
+    words, few = -(-width // 32), (FEW, split_stride(width))
+    return RefinementLines(
+        work=arena.zeros((SLOTS, work_stride(width)), np.float32),
+        given=arena.zeros(few, np.float32),
+        residual=arena.zeros(few, np.float32),
+        grey=arena.zeros(few, np.float32),
+        seen=arena.zeros((2, words), np.int32),
+        border=arena.zeros((2 * HALF_SWEEPS, map_stride(width)), np.float32),
+    )
