@@ -1,0 +1,129 @@
+"""Full resolution: the surface where tissue is smooth, labels where there are edges, refined pixel by pixel.
+
+Beyond the paper, which stops at half resolution.
+"""
+
+import math
+
+import numpy as np
+
+from ..vector.array_types import LANES
+from ..vector.cache import Kernel
+from ..vector.crew import Crew
+from ..vector.records import for_members
+from . import kernels
+from .certainty import odds_per_px2
+from .enlarge import Enlarge
+from .fusion import empty_map, empty_maps
+from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine, DetailRules
+from .kernels.layout import Map, map_stride
+from .labels import Labels, empty_padded_map
+from .levels import halved
+from .memory import Arena, SharedMemory
+from .pyramid import Pyramid
+from .settings import Settings
+from .variational import VariationalRefinement
+
+
+class Detail:
+    """From the surface and the labels of a level to every pixel of the image.
+
+    Parameters
+    ----------
+    surface : Map
+        Disparities of the surface, on the finest level that is searched.
+    found : Map
+        Disparities of the labels of that level.
+    pyramid : Pyramid
+        With the images themselves (level 0).
+    result : Enlarge
+        Has the result at the size of the image; its disparities are replaced.
+    settings : Settings
+        Of the matcher.
+    shared : SharedMemory
+        To work in.
+    arena : Arena
+        Where other buffers come from.
+
+    Attributes
+    ----------
+    finer_labels : list of Labels
+        Levels below the surface's on which labels are tried, coarsest first.
+    refinement : VariationalRefinement or None
+        Moves every pixel to where both images agree best.
+    """
+
+    def __init__(
+        self, surface: Map, found: Map, pyramid: Pyramid, result: Enlarge, settings: Settings, shared: SharedMemory,
+        arena: Arena,
+    ):  # fmt: skip
+        left, right = (levels[0] for levels in pyramid.images)
+        seen_left, seen_right = (levels[0] for levels in pyramid.seen)
+        height, width = len(left.pixels), left.width
+        finest = settings.finest_level
+        assert settings.label_level is not None
+        self.finer_labels: list[Labels] = []
+        for number in range(finest - 1, settings.label_level - 1, -1):
+            images = [levels[number] for levels in pyramid.images]
+            seen = [levels[number] for levels in pyramid.seen]
+            maps = empty_maps(*halved(height, width, number), arena)
+            self.finer_labels.append(Labels(images, seen, found, maps, number, 1.0, settings, shared))
+            found = self.finer_labels[-1].found
+        self._surface, self._images, self._found = surface, (left, right), found
+        self._result, self._variance, self._has_variance = result.result, result.result_variance, result.has_variance
+        arena = shared.arena()  # free again: labels are found
+        self._filled = empty_padded_map(found, arena)
+        planes = [arena.zeros((height, map_stride(width)), np.float32) for _ in range(5)]
+        gradients = [arena.zeros(left.pixels.shape, np.int16) for _ in range(2)]
+        self._candidates = Candidates(
+            surface=planes[0], labels=planes[1], surface_cost=planes[2], labels_cost=planes[3], known=planes[4],
+            gradient_left=gradients[0], gradient_right=gradients[1], width=width, surface_px=2**finest,
+            labels_px=2 ** min(finest, settings.label_level), grey=float(settings.intensity_scale),
+        )  # fmt: skip
+        down, across = -(-height // BLOCK), -(-width // BLOCK)
+        low, high, texture = (arena.zeros((down, across), np.float32) for _ in range(3))
+        self._blocks = Blocks(low=low, high=high, texture=texture)
+        self._lines = for_members([_line(width, arena) for _ in range(settings.threads)])
+        self._rules = DetailRules(
+            smallest=settings.min_disparity,
+            largest=math.inf if settings.max_disparity is None else settings.max_disparity,
+            is_dense=settings.dense,
+            odds=odds_per_px2(0),
+        )
+        self._disparity = empty_map(height, width, arena)
+        self.refinement: VariationalRefinement | None = None
+        if settings.refinement_rounds:
+            self.refinement = VariationalRefinement(
+                left, right, seen_left, seen_right, self._disparity, settings, arena
+            )
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Replace the disparities of the result."""
+        for labels in self.finer_labels:
+            labels.run(has_hidden, crew)
+        kernels.fill_from_background(self._found, self._filled, crew)
+        kernels.compare_candidates(
+            self._surface, self._filled, self._found, *self._images, self._candidates, self._blocks, self._lines, crew
+        )
+        kernels.choose_candidates(self._candidates, self._blocks, self._disparity, self._lines, crew)
+        if self.refinement is not None:
+            self.refinement.run(has_hidden, crew)
+        kernels.write_detail(
+            self._disparity, self._rules, self._result, self._variance, self._has_variance, self._lines, crew
+        )
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        found = [kernel for labels in self.finer_labels for kernel in labels.kernels()]
+        found += [kernels.fill_from_background, kernels.compare_candidates, kernels.choose_candidates]
+        if self.refinement is not None:
+            found += self.refinement.kernels()
+        return [*found, kernels.write_detail]
+
+
+def _line(width: int, arena: Arena) -> DetailLine:
+    return DetailLine(
+        sums=arena.zeros((4, map_stride(width) + 2 * LANES), np.float32),
+        nearest=arena.zeros((1, map_stride(width) + LANES), np.float32),
+        is_covered=arena.zeros((1, map_stride(width)), np.uint8),
+    )

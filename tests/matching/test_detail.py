@@ -1,0 +1,190 @@
+"""Full resolution against its oracle, and what must hold of it for any picture."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bdis
+from bdis.matching import kernels
+from bdis.matching.detail import _line
+from bdis.matching.kernels.detail import DetailRules
+from bdis.matching.kernels.layout import PAD, Map, Maps
+from bdis.matching.labels import Labels
+from bdis.matching.memory import Arena
+from tests import naive_detail, naive_labels
+from tests.matching.records import alone, map_of
+from tests.scenes import smooth_noise, warped_pair
+
+SIZES = [(96, 128), (97, 131), (33, 32), (64, 150), (33, 47), (50, 200)]
+LEVELS = [{"label_level": 1}, {"label_level": 0}, {"finest_level": 2, "label_level": 0, "patch_size": 6},
+          {"finest_level": 2, "label_level": 3, "patch_size": 6}, {"finest_level": 0}]  # fmt: skip
+
+
+def solved(size, hidden=False, **settings: Any):
+    """A pair after a match, and the stages of its matcher."""
+    left, right, _ = warped_pair(*size, seed=3)
+    if hidden:
+        left[:, :7] = 0
+        right[8:20, 20:26] = 0
+    matcher = bdis.StereoMatcher("balanced", **settings)
+    result = matcher.match(left, right)
+    return left, right, matcher._stages, result
+
+
+def pixels(image):
+    return image.pixels[:, PAD : PAD + image.width].astype(float)
+
+
+def disturb(stages, rng):
+    """A surface with an edge, and labels with others and with holes; as they are for the oracle."""
+    surface, found = stages.surface.fit.surface, stages.detail._found
+    height, width = surface.height, surface.width
+    y, x = np.mgrid[:height, :width]
+    surface.disparity[:height, :width] = 3 + y / 20 + 4 / (1 + np.exp((width / 2 - x + y / 3) / 2))
+    labels = rng.uniform(-2, 12, (len(found.values), found.width))
+    labels[rng.random(labels.shape) < 0.3] = np.nan
+    labels[:2] = np.nan
+    found.values[:, : found.width] = labels
+    return surface.disparity[:height, :width].astype(float), found.values[:, : found.width].astype(float)
+
+
+@pytest.mark.parametrize("levels", LEVELS, ids=str)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_every_pixel_takes_the_surface_or_its_label(size, levels):
+    _left, _right, stages, _result = solved(size, **levels)
+    detail, scale = stages.detail, stages._settings.intensity_scale
+    candidates, images = detail._candidates, detail._images
+    left, right = (pixels(image) for image in images)
+    surface, found = disturb(stages, np.random.default_rng(0))
+
+    kernels.fill_from_background(detail._found, detail._filled, alone())
+    kernels.compare_candidates(
+        detail._surface, detail._filled, detail._found, *images, candidates, detail._blocks, detail._lines,
+        alone(),
+    )  # fmt: skip
+    kernels.choose_candidates(candidates, detail._blocks, detail._disparity, detail._lines, alone())
+
+    width, surface_px, found_px = size[1], candidates.surface_px, candidates.labels_px
+    wide = naive_detail.enlarged(surface, surface_px, size)
+    labels = naive_detail.repeated(found_px * naive_labels.fill_from_background(found), found_px, size).astype(float)
+    np.testing.assert_allclose(candidates.surface[:, :width], wide, atol=1e-4)
+    np.testing.assert_allclose(candidates.labels[:, :width], labels, atol=1e-5)
+    known = ~np.isnan(naive_detail.repeated(found, found_px, size))
+    np.testing.assert_array_equal(candidates.known[:, :width], known)
+    for computed, disparity in ((candidates.surface_cost, wide), (candidates.labels_cost, labels)):
+        reference = naive_detail.difference(left, right, disparity, scale)
+        # Under a disparity that is off by 1e-6 px in float32 a gradient of thousands moves by as many thousandths.
+        np.testing.assert_allclose(computed[:, :width], reference, atol=0.05)
+
+    reference = naive_detail.choose(left, right, surface, found, surface_px, found_px, scale)
+    margin = np.abs(naive_detail.advantage(left, right, wide, labels, scale) - naive_detail.CLEARLY)
+    sure = margin > 1e-3
+    assert sure.mean() > 0.99
+    chosen = detail._disparity.values[:, :width]
+    np.testing.assert_allclose(chosen[sure], reference[sure], atol=1e-4)
+    from_labels = known & (np.abs(chosen - labels) < 1e-4)
+    assert 0.002 < from_labels.mean() < 0.5  # both happen
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["seen", "black"])
+@pytest.mark.parametrize(
+    "levels", [{"label_level": 0}, {"finest_level": 2, "label_level": 0, "patch_size": 6}], ids=str
+)
+def test_finer_labels(levels, hidden):
+    """Level by level from those of the finest level that is searched."""
+    size = (97, 131)
+    _left, _right, stages, _result = solved(size, hidden, **levels)
+    settings = stages._settings
+    coarser = [level.found for level in stages.levels if isinstance(level, Labels)][-1]
+    for number, stage in zip(range(settings.finest_level - 1, -1, -1), stages.detail.finer_labels, strict=True):
+        images = [pixels(side[number]) for side in stages.pyramid.images]
+        seen = [side[number].mask[:, PAD : PAD + images[0].shape[1]] > 0 for side in stages.pyramid.seen]
+        seen = seen if hidden else [np.ones(images[0].shape, bool)] * 2
+        limits = naive_labels.limits_of(settings, number, images[0].shape[1])
+        reference = naive_labels.solve(
+            *images, *seen, coarser.values[:, : coarser.width], *limits, settings.intensity_scale,
+            settings.label_noise,
+        )  # fmt: skip
+        np.testing.assert_array_equal(stage.found.values[:, : stage.found.width], reference)
+        coarser = stage.found
+
+
+@pytest.mark.parametrize("is_dense", [False, True], ids=["holes", "dense"])
+@pytest.mark.parametrize("size", [(20, 33), (7, 64), (12, 16), (30, 47), (9, 100)], ids=str)
+@pytest.mark.parametrize("kind", ["noise", "steps"])
+def test_what_is_covered_in_the_right_image(kind, size, is_dense):
+    """Unknown stays unknown, limits hold, and a pixel behind a nearer one is unknown, or lies with the background."""
+    rng = np.random.default_rng(1)
+    before, detail = rng.uniform(0, 9, size), rng.uniform(-5, 20, size)
+    if kind == "steps":  # slopes, some steep, and few depth edges
+        steps = np.where(rng.random(size) < 0.05, rng.uniform(-9, 9, size), rng.uniform(-0.9, 0.9, size))
+        detail = np.clip(5 + np.cumsum(steps, 1), -1, 12)
+    if not is_dense:
+        before[rng.random(size) < 0.3] = np.nan
+    disparity, probability, variance = (
+        before.astype(np.float32),
+        np.full(size, 0.8, np.float32),
+        np.ones(size, np.float32),
+    )
+    result = Maps(disparity=disparity, probability=probability, width=size[1])
+    rules = DetailRules(smallest=-1.0, largest=12.0, is_dense=is_dense, odds=0.15)
+    spread = Map(values=variance, width=size[1])
+    kernels.write_detail(map_of(detail), rules, result, spread, True, _line(size[1], Arena(0)), alone())
+
+    expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
+    is_covered = naive_detail.covered(expected)
+    assert is_covered.any()
+    filled, doubt = naive_detail.fill_covered(expected, is_covered)
+    if not is_dense:
+        filled, doubt = np.where(is_covered, np.nan, expected), np.where(is_covered, np.nan, 0)
+    np.testing.assert_allclose(disparity, filled, atol=1e-6)
+    np.testing.assert_allclose(variance, 1 + doubt, rtol=1e-5)
+    lowered = 0.8 / (1 + 0.8 * 0.15 * doubt)
+    np.testing.assert_allclose(probability, lowered if is_dense else np.where(is_covered, 0, 0.8), rtol=1e-5)
+
+
+@pytest.mark.parametrize("color", [False, True], ids=["grey", "RGB"])
+@pytest.mark.parametrize("hidden", [False, True], ids=["seen", "black"])
+@pytest.mark.parametrize("settings", [*LEVELS, {"label_level": 0, "refinement_rounds": 3}], ids=str)
+def test_result_does_not_depend_on_the_number_of_threads(settings, hidden, color):
+    left, right, _stages, alone = solved((97, 131), hidden, **settings)
+    if color:
+        left, right = (np.repeat(image[..., None], 3, 2) for image in (left, right))
+        alone = bdis.StereoMatcher("balanced", **settings).match(left, right)
+    several = bdis.StereoMatcher("balanced", threads=3, **settings).match(left, right)
+    np.testing.assert_array_equal(several.disparity, alone.disparity)
+    np.testing.assert_array_equal(several.probability, alone.probability)
+
+
+@pytest.mark.parametrize("changes", [{}, {"label_level": 0, "refinement_rounds": 2}], ids=str)
+@pytest.mark.parametrize("limits", [(7.0, 8.5), (-9.0, 8.5), (-40.0, -20.0)], ids=str)
+def test_no_disparity_beyond_the_limits(limits, changes):
+    left, right, _ = warped_pair(96, 128, seed=3)  # disparities from 6 to 11 px
+    smallest, largest = limits
+    matcher = bdis.StereoMatcher("balanced", min_disparity=smallest, max_disparity=largest, **changes)
+    result = matcher.match(left, right)
+    known = result.disparity[result.known]
+    assert known.size > 0 or largest < 0
+    assert ((known >= smallest) & (known <= largest)).all()
+
+
+def test_an_edge_is_sharper_than_without_labels():
+    left, right, truth = near_square()
+    wrong = {}
+    for label_level in (None, 1, 0):
+        result = bdis.StereoMatcher("balanced", label_level=label_level).match(left, right)
+        wrong[label_level] = np.mean(~(np.abs(result.disparity - truth) <= 2)[result.known])
+    assert wrong[1] < 0.8 * wrong[None]
+    assert wrong[0] < 0.8 * wrong[None]
+
+
+def near_square():
+    """A textured square 18 px before a textured wall, and the disparity of the left image."""
+    far, near = (smooth_noise(160, 240, np.random.default_rng(seed)) for seed in (6, 7))
+    left, right = far.copy(), np.roll(far, -6, 1)
+    truth = np.full(far.shape, 6.0)
+    square = np.s_[50:110, 100:160]
+    left[square], truth[square] = near[square], 24
+    right[50:110, 76:136] = near[square]
+    return left, right, truth

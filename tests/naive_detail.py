@@ -1,0 +1,124 @@
+"""The oracle of full resolution: every pixel takes the surface, or its label where that explains the images better.
+
+Plain NumPy; nothing here is shared with the kernels.  Images are (height, width) in steps of 1 / scale grey levels,
+maps float64; unknown is NaN.
+"""
+
+import numpy as np
+
+from tests.naive_labels import fill_from_background, shifted
+
+RADIUS = 2  # px, windows are 5x5
+LARGEST_DIFFERENCE = 4.0  # grey levels per px
+CLEARLY = 0.4  # grey levels per px
+BLOCK = 8  # px
+JUMP = 3.0  # px
+TEXTURE = 4.0  # grey levels per px
+COVERED = 1.0  # px
+
+
+def enlarged(surface, px, shape):
+    """A surface at the size of the image, bilinear; the border repeats.  A pixel of it is ``px`` wide."""
+    rows, columns = (np.clip((np.arange(length) + 0.5) / px - 0.5, 0, n - 1) for length, n in zip(shape, surface.shape))
+    y, x = rows.astype(int), columns.astype(int)
+    below, right = np.minimum(y + 1, surface.shape[0] - 1), np.minimum(x + 1, surface.shape[1] - 1)
+    part_y, part_x = (rows - y)[:, None], columns - x
+    upper, lower = ((1 - part_x) * surface[row][:, x] + part_x * surface[row][:, right] for row in (y, below))
+    return px * ((1 - part_y) * upper + part_y * lower)
+
+
+def repeated(values, px, shape):
+    """Every pixel ``px`` times along both sides."""
+    rows, columns = (np.arange(length) // px for length in shape)
+    return values[rows][:, columns]
+
+
+def gradient(image):
+    """Twice the central difference along x."""
+    return shifted(image, 0, 1) - shifted(image, 0, -1)
+
+
+def difference(left, right, disparity, scale):
+    """How far the gradients of both images differ under a disparity, as stored."""
+    height, width = left.shape
+    place = np.clip(np.arange(width) - disparity, 0, width - 1)
+    whole = np.floor(place).astype(int)
+    rows, slope = np.arange(height)[:, None], gradient(right)
+    here, there = slope[rows, whole], slope[rows, np.minimum(whole + 1, width - 1)]
+    step = gradient(left) - here - (place - whole) * (there - here)
+    return np.minimum(np.abs(step), LARGEST_DIFFERENCE * 2 * scale)
+
+
+def window_sums(values):
+    """Over 5x5 pixels; the border repeats."""
+    around = range(-RADIUS, RADIUS + 1)
+    return sum(shifted(values, j, i) for j in around for i in around)
+
+
+def advantage(left, right, surface, labels, scale):
+    """By how much a label explains the images better than the surface, grey levels per px."""
+    by_surface, by_labels = (window_sums(difference(left, right, values, scale)) for values in (surface, labels))
+    return (by_surface - by_labels) / (2 * scale * (2 * RADIUS + 1) ** 2)
+
+
+def blocks_of(values):
+    """(blocks down, blocks across, pixels) of 8x8 pixels; those at the border may be smaller, filled with NaN."""
+    height, width = values.shape
+    padded = np.pad(values, ((0, -height % BLOCK), (0, -width % BLOCK)), constant_values=np.nan)
+    down, across = padded.shape[0] // BLOCK, padded.shape[1] // BLOCK
+    return padded.reshape(down, BLOCK, across, BLOCK).swapaxes(1, 2).reshape(down, across, -1)
+
+
+def of_neighbours(values, function):
+    """``function`` of each block and those around it."""
+    return function([shifted(values, j, i) for j in (-1, 0, 1) for i in (-1, 0, 1)], axis=0)
+
+
+def near_edges(left, labels, scale):
+    """Where labels jump and the image has texture, in whole blocks."""
+    labels_in, squares_in = blocks_of(labels), blocks_of((gradient(left) / (2 * scale)) ** 2)
+    jump = of_neighbours(np.nanmax(labels_in, 2), np.max) - of_neighbours(np.nanmin(labels_in, 2), np.min)
+    texture = of_neighbours(np.nanmean(squares_in, 2), np.max)
+    is_edge = (jump > JUMP) & (2 * texture > TEXTURE**2)  # the gradient along y is not measured: as large
+    return is_edge.repeat(BLOCK, 0).repeat(BLOCK, 1)[: left.shape[0], : left.shape[1]]
+
+
+def choose(left, right, surface, found, surface_px, found_px, scale):
+    """px of the image for each of its pixels, from the surface of a level and the labels ``found`` on another."""
+    wide = enlarged(surface, surface_px, left.shape)
+    labels = found_px * repeated(fill_from_background(found), found_px, left.shape).astype(float)
+    known = ~np.isnan(repeated(found, found_px, left.shape))
+    near = near_edges(left, labels, scale)
+    better = advantage(left, right, wide, labels, scale) > np.where(near, 0, CLEARLY)
+    return np.where((known | near) & better, labels, wide)
+
+
+def covered(disparity):
+    """Pixels that another one covers in the right image: nearer by more than a px, and in the same place.
+
+    A pixel on their right lies further left in the right image: else they are a steep slope, not behind something.
+    """
+    height, width = disparity.shape
+    out = np.zeros((height, width), bool)
+    for y in range(height):
+        places, nearest = np.arange(width) - disparity[y], np.full(width + 1, -np.inf)
+        for place, value in zip(places, disparity[y]):
+            if 0 <= place < width:
+                at = int(place)
+                nearest[at : at + 2] = np.maximum(nearest[at : at + 2], value)
+        for x, (place, value) in enumerate(zip(places, disparity[y])):
+            if 0 <= place + 0.5 < width and (places[x + 1 :] < place).any():
+                out[y, x] = nearest[int(place + 0.5)] > value + COVERED
+    return out
+
+
+def fill_covered(disparity, is_covered):
+    """Background beside covered pixels in their place, and the variance that the step to the foreground adds."""
+    filled, doubt = disparity.copy(), np.zeros(disparity.shape)
+    for y, x in zip(*np.nonzero(is_covered)):
+        (left,) = np.nonzero(~is_covered[y, :x])
+        (right,) = np.nonzero(~is_covered[y, x:])
+        beside = [disparity[y, at] for at in [*left[-1:], *(x + right[:1])]]
+        filled[y, x] = min(beside)
+        doubt[y, x] = (max(beside) - min(beside)) ** 2 / 4
+    return filled, doubt
