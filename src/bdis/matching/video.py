@@ -1,100 +1,74 @@
-"""Video: a frame that is like the previous one starts from its surface, which saves the search of the finest level."""
+"""Video: where the picture stands still, disparities are averaged with those of the frame before (beyond the paper)."""
+
+from dataclasses import replace
 
 import numpy as np
 
-from ..common.arrays import Array
-from ..vector.cache import Kernel
+from ..vector.cache import prepare
 from ..vector.crew import Crew
 from . import kernels
-from .kernels.layout import Map, Maps
-from .kernels.surface import Surface
-from .levels import halved
+from .kernels.layout import PAD, Maps
+from .kernels.pyramid import Image
+from .kernels.video import BLOCK, FrameChange, PreviousDisparity
 from .memory import Arena
-from .result import StereoResult
-
-# Share of the picture that must be as in the previous frame: to skip the search of the finest level, and to draw the
-# surface toward the previous one.  Never doing so raises flicker by 2 and 1 % (docs/constants.md).
-MIN_ALIKE_TO_SKIP = 0.85
-MIN_ALIKE_TO_DRAW = 0.5
+from .result import FrameMemory, StereoResult
+from .settings import Settings
 
 
-class PreviousFrame:
-    """What the previous frame left, and how much of it is still true.
+class VideoAverage:
+    """Draws the result of a frame toward that of the frame before.
 
     Parameters
     ----------
-    coarse : Maps
-        Disparity of the level above the finest.
-    surface : Surface
-        Of the finest level.
-    first_density : Map
-        Density of the surface before the second search; brought back with the previous surface.
+    left : Image
+        Left image of level 1.
+    result : Maps
+        The result, at the size of the image.
+    settings : Settings
+        Of the matcher.
     arena : Arena
         Where buffers come from.
     """
 
-    def __init__(self, coarse: Maps, surface: Surface, first_density: Map, arena: Arena):
-        self._coarse, self._surface, self._density = (
-            Map(values=coarse.disparity, width=coarse.width),
-            surface,
-            first_density,
-        )
-        stride = first_density.values.shape[1]
-        self._previous = Map(values=arena.zeros((surface.height, stride), np.float32), width=surface.width)
-        coarse_height, _ = halved(surface.height, surface.width, 1)
-        self._coarse_previous = Map(
-            values=arena.zeros((coarse_height, coarse.disparity.shape[1]), np.float32), width=coarse.width
-        )
+    def __init__(self, left: Image, result: Maps, settings: Settings, arena: Arena):
+        self._left, self._result = left, result
+        self._settings = replace(settings, threads=1)  # their number does not change the result
+        self._before = Image(pixels=arena.zeros(left.pixels.shape, np.int16), width=left.width)
+        shape = left.pixels.shape[0] // BLOCK, left.width // BLOCK
+        flags, before, trust = (arena.zeros(shape, kind) for kind in (np.uint8, np.float32, np.float32))
+        self._change = FrameChange(flags=flags, before=before, trust=trust, grey=float(settings.intensity_scale))
+        self._previous = PreviousDisparity(values=np.zeros((1, 1), np.float32))
         self._is_there = False
-        self._share_alike = 0.0
 
-    def bring_back(self, previous: StereoResult | None) -> None:
-        """Take the surface of the previous frame, if there is one, made with the same settings."""
-        memory = getattr(previous, "memory", None)
-        height, width = self._surface.height, self._surface.width
-        self._is_there = memory is not None and memory.shape == (2, height, width)
-        self._share_alike = 0.0
-        if self._is_there:
-            assert memory is not None
-            self._previous.values[:, :width], self._density.values[:height, :width] = memory
-            self._previous.values[:, width:] = np.nan
+    def begin(self, previous: StereoResult | None) -> None:
+        """Take the result of the frame before, if there is one, made with the same settings."""
+        memory = None if previous is None else previous.memory
+        self._is_there = memory is not None and memory.settings == self._settings
+        if previous is None or memory is None or not self._is_there:
+            return
+        pixels, width = self._before.pixels, self._left.width
+        pixels[:, PAD : PAD + width] = memory.left
+        pixels[:, PAD - 1], pixels[:, PAD + width] = memory.left[:, 0], memory.left[:, -1]  # for the gradient
+        self._change.before[:] = memory.trust
+        disparity = np.asarray(previous.disparity, np.float32)
+        if disparity.strides[1] != disparity.itemsize:
+            disparity = np.ascontiguousarray(disparity)
+        self._previous.update(values=disparity)
 
-    def compare(self, crew: Crew) -> bool:
-        """Is this frame so much like the previous one that the finest level need not be searched from scratch?
-
-        Needs the coarser levels.
-        """
+    def run(self, crew: Crew) -> None:
+        """Compare both frames, and draw the result toward the one before."""
         if not self._is_there:
-            return False
-        kernels.halve_disparity(self._previous, self._coarse_previous, crew)
-        self._share_alike = float(kernels.share_alike(self._coarse, self._coarse_previous))
-        return self.skips_search
+            self._change.trust.fill(0)
+            return
+        prepare([kernels.compare_frames, kernels.draw_to_previous])
+        kernels.compare_frames(self._left, self._before, self._change, crew)
+        kernels.draw_to_previous(self._result, self._previous, self._change, crew)
 
-    @property
-    def skips_search(self) -> bool:
-        """Does the search begin along the previous surface?"""
-        return self._share_alike >= MIN_ALIKE_TO_SKIP
+    def release(self) -> None:
+        """Let go of the result of the frame before."""
+        self._previous.release()
 
-    def lay_out(self, crew: Crew) -> None:
-        """Put the previous surface in place of a first one, where the coarser levels agree with it."""
-        kernels.lay_previous_surface(self._coarse, self._coarse_previous, self._previous, self._surface, crew)
-
-    def draw_surface(self, crew: Crew) -> None:
-        """Draw the surface toward the previous one where they are close."""
-        if self._share_alike >= MIN_ALIKE_TO_DRAW:
-            kernels.draw_to_previous(self._surface, self._previous, crew)
-
-    def kernels(self) -> list[Kernel]:
-        """The kernels that a frame with a previous one calls."""
-        return [
-            kernels.halve_disparity,
-            kernels.share_alike,
-            kernels.lay_previous_surface,
-            kernels.draw_to_previous,
-        ]
-
-
-def memory_of(surface: Surface) -> Array:
-    """Surface and density for the next frame, float32, shape (2, height, width) of the finest level."""
-    height, width = surface.height, surface.width
-    return np.stack([surface.disparity[:height, :width], surface.density[:height, :width]])
+    def memory(self) -> FrameMemory:
+        """What the next frame needs of this one."""
+        width = self._left.width
+        return FrameMemory(self._left.pixels[:, PAD : PAD + width].copy(), self._change.trust.copy(), self._settings)
