@@ -1,8 +1,9 @@
 """The oracle: BDIS in slow, plain NumPy, to be read beside the paper.
 
 `match` at the end of the file is the whole method: Figure 1 of the paper, and after it what goes beyond the paper.  Its
-steps are in ``naive_steps.py`` (the paper's) and ``naive_surface.py`` (beyond the paper).  Nothing here is shared with
-the kernels but the settings.  Images and maps are float64 arrays (height, width); unknown is NaN.
+steps are in ``naive_steps.py`` (the paper's) and, beyond the paper, ``naive_labels.py``, ``naive_surface.py``,
+``naive_detail.py``, ``naive_variational.py`` and ``naive_video.py``.  Nothing here is shared with the kernels but the
+settings.  Images and maps are float64 arrays (height, width); unknown is NaN.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests import naive_surface
+from tests import naive_detail, naive_labels, naive_rows, naive_surface, naive_variational, naive_video
 from tests.naive_steps import (
     Pair,
     brightness,
@@ -19,7 +20,7 @@ from tests.naive_steps import (
     fuse_by_residual,
     fuse_patches,
     fuse_variance,
-    halve,
+    level_0,
     patch_grid,
     pyramid,
     remove_small_segments,
@@ -29,8 +30,8 @@ from tests.naive_steps import (
 )
 
 __all__ = [  # the steps that tests compare with one by one
-    "Found", "Level", "Pair", "Result", "brightness", "four_parents", "fuse", "fuse_by_residual", "match", "patch_grid",
-    "pyramid", "remove_small_segments", "search_level", "seen_pyramid", "upsample",
+    "Found", "Level", "Pair", "Result", "brightness", "four_parents", "fuse", "fuse_by_residual", "level_0", "match",
+    "patch_grid", "pyramid", "remove_small_segments", "search_level", "seen_pyramid", "upsample",
 ]  # fmt: skip
 
 # --- Levels ---------------------------------------------------------------------------------------------------------
@@ -50,7 +51,8 @@ def coarsest_level(height, width, settings):
     level, side = settings.finest_level, max(settings.patch_size, 12)
     if settings.start == "global":
         level, side = settings.finest_level + 1, 20
-    while level < (settings.coarsest_level or 10) and min(halved(height, width, level + 1)) >= side:
+    wanted = 10 if settings.coarsest_level is None else settings.coarsest_level
+    while level < wanted and min(halved(height, width, level + 1)) >= side:
         level += 1
     return level
 
@@ -61,11 +63,17 @@ class Level:
 
     number: int  # n: a pixel is 2^n x 2^n image pixels
     images: tuple[np.ndarray, np.ndarray]  # left and right, in steps of 1 / scale grey levels
+    left_above: np.ndarray  # left image of the next coarser level
     seen: tuple[np.ndarray, np.ndarray]  # left and right, bool
     scale: int
     weight: float  # Gamma of Eq. 12
     min_segment: int  # px, smaller segments are removed [III-F]
     is_start: bool  # all disparities are tried here
+
+    def moved(self, rows):
+        """The level with the right image as it is now."""
+        right, seen = rows.right[self.number], rows.seen[self.number]
+        return replace(self, images=(self.images[0], right), seen=(self.seen[0], seen))
 
     @property
     def pair(self):
@@ -81,23 +89,28 @@ class Level:
 
 
 def levels_of(left, right, seen, settings):
-    """The levels of a uint8 pair that are worked on, coarsest first."""
+    """The levels of a uint8 pair that are worked on, coarsest first; with labels down to the image itself."""
     coarsest, scale = coarsest_level(*left.shape[:2], settings), settings.intensity_scale
-    images = [pyramid(image, coarsest, scale) for image in (left, right)]
-    masks = [seen_pyramid(mask, coarsest) for mask in seen]
+    images = [[level_0(image, scale), *pyramid(image, coarsest + 1, scale)] for image in (left, right)]
+    masks = [[mask, *seen_pyramid(mask, coarsest + 1)] for mask in seen]
     numbers = range(coarsest, settings.finest_level - 1, -1)
-    gamma = {n: {"1/n": 1 / n, "2^n": 2.0**n, "equal": 1.0}[settings.level_weights] for n in numbers}
+    first = 1 if 0 in numbers else 0  # levels count from 1 in Eq. 12
+    gamma = {
+        n: {"1/n": lambda k: 1 / k, "2^n": lambda k: 2.0**k, "equal": lambda k: 1.0}[settings.level_weights](n + first)
+        for n in numbers
+    }
     return [
         Level(
             number=n,
-            images=tuple(levels[n - 1] for levels in images),
-            seen=tuple(levels[n - 1] for levels in masks),
+            images=tuple(levels[n] for levels in images),
+            left_above=images[0][n + 1],
+            seen=tuple(levels[n] for levels in masks),
             scale=scale,
-            weight=gamma[n] / sum(gamma.values()) if settings.propagate else 1.0,
+            weight=gamma.get(n, 0) / sum(gamma.values()) if settings.propagate else 1.0,
             min_segment=4 ** (coarsest - n) if settings.segment_filter else 0,
             is_start=n == coarsest and settings.start == "global",
         )
-        for n in numbers
+        for n in range(coarsest, -1 if has_labels(settings) else settings.finest_level - 1, -1)
     ]
 
 
@@ -109,7 +122,7 @@ class Found(NamedTuple):
     patches: list  # (y, x, disparity, probability) of those searched last
     pair: Pair  # in which they were searched
     variance: np.ndarray | None = None  # px^2 of the level
-    memory: np.ndarray | None = None  # for the next frame: surface and density, (2, height, width)
+    surface: np.ndarray | None = None  # px of the level, before anything is dropped
 
 
 def start_level(level, settings):
@@ -138,6 +151,44 @@ def solve_level(level, parent, settings):
     return Found(disparity, np.where(np.isnan(disparity), 0, probability), patches, pair)
 
 
+# --- Beyond the paper: every pixel chooses between disparities ------------------------------------------------------
+
+
+def has_labels(settings):
+    """Does every pixel choose by itself?  That is for a surface."""
+    return settings.label_level is not None and settings.smoothing > 0
+
+
+def label_level(level, parent, settings):
+    """A level on which every pixel chooses between sixteen disparities."""
+    limits = naive_labels.limits_of(settings, level.number, level.shape[1])
+    disparity = naive_labels.solve(
+        *level.images, *level.seen, parent.disparity, *limits, level.scale, settings.label_noise
+    )
+    return Found(disparity, np.where(np.isnan(disparity), 0, level.weight / 2), [], level.pair)
+
+
+def add_detail(levels, labels, surface, settings):
+    """px of the image for each of its pixels, from the ``surface`` and the ``labels`` of the finest level that is
+    searched, and from labels on finer levels.
+    """
+    number = settings.finest_level
+    for level in levels:
+        if settings.label_level <= level.number < settings.finest_level:
+            labels, number = label_level(level, labels, settings), level.number
+    image = levels[-1]
+    left, right = image.images
+    disparity = naive_detail.choose(
+        left, right, surface, labels.disparity, 2**settings.finest_level, 2**number, image.scale
+    )
+    if settings.refinement_rounds:
+        grey = left / image.scale, right / image.scale
+        disparity, _ = naive_variational.refine(
+            *grey, *image.seen, disparity, settings.refinement_rounds, settings.refinement_smoothing
+        )
+    return np.clip(disparity, settings.min_disparity, settings.max_disparity)
+
+
 # --- Beyond the paper: the finest level once more, along a smooth surface --------------------------------------------
 
 
@@ -149,29 +200,6 @@ def has_surface(settings):
 def follows_surface(settings):
     """Is the finest level searched again along its surface?"""
     return settings.smoothing > 0 and settings.slanted
-
-
-class Before(NamedTuple):
-    """What the frame before knew of the finest level."""
-
-    surface: np.ndarray
-    density: np.ndarray
-    likeness: float  # share of the picture that is still the same
-
-    @property
-    def stands_still(self):
-        """Is enough of the picture the same to search only along the old surface?"""
-        return self.likeness >= naive_surface.MIN_AGREEMENT
-
-
-def look_back(previous, coarse, finest, settings):
-    """Compare what was found on the level above the finest with the frame before; None if that left nothing."""
-    memory = None if previous is None else previous.memory
-    usable = coarse is not None and follows_surface(settings) and not settings.dense
-    if memory is None or not usable or memory.shape != (2, *finest.shape):
-        return None
-    surface, density = memory.astype(float)
-    return Before(surface, density, naive_surface.agreement(coarse.disparity, surface))
 
 
 def search_along(level, surface, settings):
@@ -192,11 +220,8 @@ def search_along(level, surface, settings):
     return Found(remove_small_segments(rest, level.min_segment), probability, patches, pair), usable
 
 
-def fit_surface(level, found, before, settings):
+def fit_surface(level, found, settings):
     """A smooth surface through what was ``found``, improved by a second search along it.
-
-    In a video that stands still the first surface is that of the frame ``before``, where ``found`` (then the coarser
-    level) agrees.
 
     Returns
     -------
@@ -214,10 +239,7 @@ def fit_surface(level, found, before, settings):
     strength = settings.smoothing or naive_surface.DEFAULT_STRENGTH
     bonds = naive_surface.bonds(left, strength, sharpness)
     robust = settings.smoothing_rounds, settings.outlier_distance
-    if before is not None and before.stands_still:
-        surface, density, spread = naive_surface.previous_surface(found.disparity, before.surface), before.density, None
-    else:
-        surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
+    surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
     if not follows_surface(settings):
         return (surface, density, spread), density, found, np.ones(level.shape, bool)
     for _ in range(settings.sharpening):
@@ -228,12 +250,9 @@ def fit_surface(level, found, before, settings):
     return naive_surface.fit_surface(surface + rest.disparity, bonds, *robust), density, rest, usable
 
 
-def solve_surface(level, found, before, settings):
+def solve_surface(level, found, settings):
     """Disparity, probability and variance of the finest level from a surface through what was ``found``."""
-    (surface, density, spread), first_density, searched, usable = fit_surface(level, found, before, settings)
-    if before is not None and before.likeness >= naive_surface.MIN_LIKENESS:
-        surface = naive_surface.draw_to_previous(surface, before.surface)
-    memory = np.stack([surface, density])
+    (surface, density, spread), first_density, searched, usable = fit_surface(level, found, settings)
     density = np.minimum(density, first_density)
     weights = naive_surface.SURFACE_WEIGHTS if settings.smoothing else naive_surface.MEASURED_WEIGHTS
     variance = naive_surface.surface_variance(surface, density, spread, weights)
@@ -255,7 +274,7 @@ def solve_surface(level, found, before, settings):
         searched.patches,
         searched.pair,
         np.where(known, variance, np.nan),
-        memory,
+        surface,
     )
 
 
@@ -276,7 +295,7 @@ def measure_scatter(level, found, settings):
     """
     thinned, weights = naive_surface.thin(found.disparity), naive_surface.MEASURED_WEIGHTS
     sharpness = 1 / (settings.smoothing_edge * level.scale)
-    bonds = naive_surface.bonds(halve(level.images[0]), naive_surface.DEFAULT_STRENGTH / 4, sharpness)
+    bonds = naive_surface.bonds(level.left_above, naive_surface.DEFAULT_STRENGTH / 4, sharpness)
     surface, density, spread = naive_surface.fit_surface(thinned, bonds, 0, 1)
     variance = naive_surface.surface_variance(surface, density, spread, weights)
     variance = variance + weights["rest"] * (thinned - surface) ** 2
@@ -295,7 +314,9 @@ class Result(NamedTuple):
     disparity: np.ndarray
     probability: np.ndarray
     variance: np.ndarray | None = None
-    memory: np.ndarray | None = None
+    memory: naive_video.Memory | None = None
+    row_offset: float = 0.0
+    row_tilt: float = 0.0
 
 
 def enlarge(found, shape, settings):
@@ -328,17 +349,29 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     Result
     """
     seen = [(brightness(image) > 0) & (True if mask is None else mask) for image, mask in zip((left, right), masks)]
-    *coarser, finest = levels_of(left, right, seen, settings)
+    levels = levels_of(left, right, seen, settings)
+    *coarser, finest = (level for level in levels if level.number >= settings.finest_level)
+    coarsest = max([level.number for level in coarser if not level.is_start], default=finest.number)
+    rows = naive_rows.Rows((left, right), seen, coarsest, settings, previous)  # beyond the paper
 
     found = None
     for level in coarser:  # coarse to fine [III-A to III-D, III-F]
-        found = solve_level(level, found, settings)
-    before = look_back(previous, found, finest, settings)
-    if before is None or not before.stands_still:
-        found = solve_level(finest, found, settings)
+        solve = label_level if found is not None and has_labels(settings) else solve_level
+        found = solve(level.moved(rows), found, settings)
+        rows.look(level.number, found.disparity)
+    finest = finest.moved(rows)
+    labels = None
+    if has_labels(settings) and found is not None:  # beyond the paper: the finest level has labels and patches
+        labels = label_level(finest, found, settings)
+        rows.look(finest.number, labels.disparity)
+        finest = finest.moved(rows)
+    found = solve_level(finest, found, settings)
+    if labels is None:
+        rows.look(finest.number, found.disparity)
+        finest = finest.moved(rows)
 
     if has_surface(settings):  # beyond the paper
-        found = solve_surface(finest, found, before, settings)
+        found = solve_surface(finest, found, settings)
     elif settings.variance is True:  # beyond the paper
         found = measure_scatter(finest, found, settings)
     if settings.variance == "paper":  # [III-E]
@@ -349,5 +382,20 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     if not settings.dense:  # nothing is known of a pixel that the left camera did not see
         disparity, variance = (np.where(seen[0], values, np.nan) for values in (disparity, variance))
         probability = np.where(seen[0], probability, 0)
-    remembers = previous is not None and follows_surface(settings)
-    return Result(disparity, probability, variance if settings.variance else None, found.memory if remembers else None)
+    if labels is not None:  # beyond the paper
+        surface = found.disparity if settings.dense else found.surface
+        detail = add_detail([level.moved(rows) for level in levels], labels, surface, settings)
+        disparity = np.where(np.isnan(disparity), np.nan, detail)
+        is_covered = naive_detail.covered(disparity)
+        if settings.dense:
+            disparity, doubt = naive_detail.fill_covered(disparity, is_covered)
+            variance = variance + doubt
+            probability = probability / (1 + probability * naive_surface.ODDS_PER_PX2 * doubt)
+        else:
+            disparity, variance = (np.where(is_covered, np.nan, values) for values in (disparity, variance))
+            probability = np.where(is_covered, 0, probability)
+    memory = None
+    if settings.smoothing:  # beyond the paper
+        disparity, memory = naive_video.average(disparity, rows.left[1], settings, previous)
+    variance = variance if settings.variance else None
+    return Result(disparity, probability, variance, memory, rows.offset, rows.tilt)

@@ -33,6 +33,11 @@ def halve(image):
     return np.floor(four_parents(image).sum(0) / 4 + 0.5)
 
 
+def level_0(image, scale):
+    """The image itself in steps of 1 / scale grey levels."""
+    return np.floor(brightness(image) * scale / 256 + 0.5)
+
+
 def pyramid(image, coarsest, scale):
     """Levels 1 to ``coarsest`` in steps of 1 / scale grey levels, each the rounded 2x2 mean of the one before."""
     levels = [np.floor(four_parents(brightness(image)).sum(0) * scale / 1024 + 0.5)]

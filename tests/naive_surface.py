@@ -1,4 +1,4 @@
-"""The oracle of what goes beyond the paper: global start, surface, sharp edges, uncertainty, video.  Plain NumPy.
+"""The oracle of what goes beyond the paper: global start, surface, sharp edges, uncertainty.  Plain NumPy.
 
 Nothing here is shared with the kernels.  Arrays are float64 (height, width) of one level; unknown is NaN.
 """
@@ -12,8 +12,6 @@ SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 9e-4, "spread": 0.77, "slope": 0.32, "hole": 0.81, "rest": 2.9}
 ODDS_PER_PX2 = 0.15
 
-MIN_AGREEMENT = 0.85  # share of the picture as in the frame before, to search only along its surface
-MIN_LIKENESS = 0.5  # likewise, to draw the new surface toward the old one
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------
 
@@ -246,30 +244,3 @@ def fill_holes(disparity, surface, density, wide):
     """What is unknown is left to the surfaces; at a density of 0.001 both count alike."""
     disparity = np.where(np.isnan(disparity), surface, disparity)
     return (disparity * density + wide * 1e-3) / (density + 1e-3)
-
-
-# --- Video ----------------------------------------------------------------------------------------------------------
-
-
-def agreement(coarse, before):
-    """Share of the pixels of the coarser level that lie within 0.5 px of the frame before; 0 if none is known."""
-    gap = np.abs(coarse - thin(before))
-    known = ~np.isnan(gap)
-    return (gap[known] <= 0.5).mean() if known.any() else 0.0
-
-
-def previous_surface(coarse, before):
-    """A surface to search along: that of the frame before where the coarser level agrees with it or knows nothing,
-    else twice the coarser level.
-    """
-    rows, columns = (np.minimum(np.arange(n) // 2, m - 1) for n, m in zip(before.shape, coarse.shape))
-    now, then = (level[rows][:, columns] for level in (coarse, thin(before)))
-    return np.where(np.isnan(now) | (np.abs(now - then) <= 0.5), before, 2 * now)
-
-
-def draw_to_previous(surface, before):
-    """Half way to the surface of the frame before where they are close, less where they are apart: noise goes, motion
-    stays.
-    """
-    gap = before - surface
-    return surface + 0.5 * gap / (1 + (gap / 0.2) ** 2) ** 2

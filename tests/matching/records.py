@@ -22,7 +22,14 @@ def level_image(height, width):
 
 
 def level_seen(height, width):
-    return Seen(mask=padded(height, width, np.uint8), pad=PAD, width=width)
+    return Seen(mask=padded(height, width, np.uint8), width=width)
+
+
+def seen_of(mask):
+    """What the user says was seen of an image."""
+    seen = level_seen(*mask.shape)
+    seen.mask[:, PAD : PAD + seen.width] = mask
+    return seen
 
 
 def given(image):
@@ -50,3 +57,9 @@ def maps_of(disparity, probability):
         probability=with_spare_columns(probability),
         width=disparity.shape[1],
     )
+
+
+def with_padding(values):
+    """An image or mask of a level as the kernels store it: its border repeats on both sides."""
+    width = values.shape[1]
+    return np.ascontiguousarray(np.pad(values, ((0, 0), (PAD, image_stride(width) - PAD - width)), "edge"))

@@ -41,7 +41,14 @@ def within(result, pair, sigmas=1.96):
 
 @pytest.mark.parametrize(
     ("preset", "changes"),
-    [("balanced", {}), ("accurate", {}), ("paper", {}), ("fast", {}), ("balanced", {"dense": True})],
+    [
+        ("balanced", {}),
+        ("accurate", {}),
+        ("paper", {}),
+        ("fast", {}),
+        ("balanced", {"dense": True}),
+        ("balanced", {"finest_level": 0}),
+    ],
     ids=str,
 )
 def test_95_percent_lie_within_1_96_sigma(preset, changes):

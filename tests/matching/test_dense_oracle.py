@@ -14,7 +14,10 @@ SETTINGS = [
     ("accurate", {"variance": "paper"}),
     ("balanced", {"slanted": False}),
     ("balanced", {"finest_level": 2, "variance": True}),
+    ("balanced", {"finest_level": 0, "variance": True}),
+    ("accurate", {"finest_level": 0, "variance": "paper"}),
     ("fast", {"variance": True}),
+    ("fast", {"finest_level": 0, "variance": True}),
     ("paper", {"variance": "paper"}),
     ("dis", {}),
 ]
@@ -45,13 +48,17 @@ def test_equals_the_oracle(preset, changes, size, black):
     assert_equals_the_oracle(result, naive.match(left, right, matcher.settings), matcher.settings)
 
 
-@pytest.mark.parametrize("preset", ["balanced", "fast"])
-def test_a_hole_is_filled_across_edges_of_the_image(preset):
+@pytest.mark.parametrize(
+    ("preset", "changes", "seen"),
+    [("balanced", {"label_level": None}, True), ("fast", {}, True), ("balanced", {}, False),
+     ("balanced", {"label_level": 0, "refinement_rounds": 2}, False)],
+)  # fmt: skip
+def test_a_hole_is_filled_across_edges_of_the_image(preset, changes, seen):
     """Strong edges around a hole keep the surface out of it; a wide surface, which knows no edges, must fill it."""
-    left, right, truth = warped_pair(96, 128, seed=2, slope=0.0, offset=12.0)
+    left, right, truth = warped_pair(128, 160, seed=2, slope=0.0, offset=12.0)
     hole = np.zeros(left.shape, bool)
-    hole[30:70, 50:90] = True
+    hole[30:100, 50:120] = True
     left[hole] = np.where(np.indices(left.shape).sum(0) // 4 % 2, 255, 1)[hole]
-    result = bdis.StereoMatcher(preset, dense=True).match(left, right)
+    result = bdis.StereoMatcher(preset, dense=True, **changes).match(left, right, left_mask=None if seen else ~hole)
     assert result.known.all()
-    assert np.abs(result.disparity - truth)[40:60, 60:80].max() < 3
+    assert np.abs(result.disparity - truth)[40:90, 60:110].max() < 3

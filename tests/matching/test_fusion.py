@@ -5,14 +5,13 @@ import pytest
 
 import bdis
 from bdis.matching import kernels
-from bdis.matching.kernels.layout import Map, Maps
-from bdis.matching.kernels.pyramid import Seen
+from bdis.matching.kernels.layout import PAD, Map, Maps
 from bdis.matching.memory import Arena
 from bdis.matching.segments import SegmentFilter, room_for_segments
 from bdis.matching.stages import Stages
 from bdis.vector.crew import Threads
 from tests import naive
-from tests.matching.records import alone, map_of, maps_of
+from tests.matching.records import alone, level_seen, map_of, maps_of
 from tests.scenes import warped_pair
 
 
@@ -113,8 +112,9 @@ def test_every_pixel_is_covered_by_a_patch():
 def test_hide_unseen():
     maps = Maps(disparity=np.ones((3, 5), np.float32), probability=np.ones((3, 5), np.float32), width=5)
     variance = Map(values=np.ones((3, 5), np.float32), width=5)
-    seen = Seen(mask=np.ones((3, 5), np.uint8), pad=0, width=5)
-    seen.mask[1, 2] = 0
+    seen = level_seen(3, 5)
+    seen.mask.fill(1)
+    seen.mask[1, PAD + 2] = 0
     kernels.hide_unseen(seen, maps, alone())
     kernels.hide_unseen_variance(seen, variance, alone())
     for values in (maps.disparity, variance.values):

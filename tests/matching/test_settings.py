@@ -150,7 +150,7 @@ def test_every_preset_has_a_summary():
 OUT_OF_RANGE = {
     "patch_size": ((2, 3, 7, 18, 0, -8), "an even number from 4 to 16"),
     "overlap": ((-0.01, 0.96, 1, np.inf), "from 0 to 0.95"),
-    "finest_level": ((0, 5, -1), "from 1 to 4"),
+    "finest_level": ((5, -1), "from 0 to 4"),
     "coarsest_level": ((0, 11, -1), r"None or from finest_level \(1\) to 10"),
     "max_iterations": ((0, 101, -1), "from 1 to 100"),
     "newton": ((), "True or False"),
@@ -172,12 +172,19 @@ OUT_OF_RANGE = {
     "smoothing_rounds": ((-1, 11), "from 0 to 10"),
     "outlier_distance": ((0, 0.001, 101, np.inf), "from 0.01 to 100 px of a level"),
     "sharpening": ((-1, 11), "from 0 to 10"),
+    "label_level": ((-1, 5), "None or from 0 to 4"),
+    "label_noise": ((-0.1, 101, np.inf), "from 0 to 100 grey levels per px"),
     "slanted": ((), "True or False"),
+    "refinement_rounds": ((-1, 21), "from 0 to 20"),
+    "refinement_smoothing": ((0, -1, 10001, np.inf), "from 0.001 to 10000"),
     "scatter_smoothing": ((0, -1, 1001, np.inf), "above 0 and at most 1000"),
     "dense": ((), "True or False"),
     "variance": (("ours", "Paper", "", 2), "one of False, True, 'paper'"),
     "min_island": ((-0.1, 1.1, np.inf), "from 0 to 1"),
     "segment_filter": ((), "True or False"),
+    "align_rows": (("on", "Auto", ""), "one of 'auto', 'off'"),
+    "row_offset": ((-51, 50.1, np.inf), "from -50 to 50 px"),
+    "row_tilt": ((-0.06, 1, np.inf), "from -0.05 to 0.05 px per px"),
     "threads": ((0, -1, 257), "from 1 to 256"),
 }
 # Values of the wrong kind for every kind of field, by its default; what the message asks for instead.
@@ -188,11 +195,12 @@ WRONG_KIND = {
 }
 OPTIONAL_KIND = {
     "coarsest_level": ((4.0, "4", True, [4]), "a whole number or None"),
+    "label_level": ((1.0, "1", True, [1]), "a whole number or None"),
     "max_disparity": (("64", True, [64], 64j), "a number or None"),
     "sigma_r": (("4", True, [4]), "a number or None"),
     "sigma_spatial": (("4", True, [4]), "a number or None"),
 }
-ONE_OF = ("fusion", "level_weights", "start", "variance")
+ONE_OF = ("align_rows", "fusion", "level_weights", "start", "variance")
 
 
 def wrong_kinds(field):

@@ -67,7 +67,7 @@ def test_global_start(size, changes, black):
 def test_surface(size, rounds, cut_jumps):
     _matcher, stages, *_ = solved(size)
     width, height, (left, _), found = finest(stages)
-    guide, computed = stages.pyramid.images[0][0], stages.surface.fit.surface
+    guide, computed = stages.pyramid.images[0][1], stages.surface.fit.surface
     before = computed.disparity[:height, :width].astype(float)
     kernels.bind(guide, computed, Bonds(strength=60.0, sharpness=1 / 128), cut_jumps, alone())
     fit_settings = FitSettings(rounds=rounds, tolerance=1.5)
@@ -119,7 +119,7 @@ def test_sharpening(size):
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_variance_and_probability(size):
-    matcher, stages, left, right = solved(size, variance=True, min_probability=0.2, min_island=0.0)
+    matcher, stages, left, right = solved(size, variance=True, min_probability=0.2, min_island=0.0, label_level=None)
     result = matcher.match(left, right)
     fitted = stages.surface.fit.surface
     width, height = fitted.width, fitted.height

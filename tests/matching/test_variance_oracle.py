@@ -18,6 +18,12 @@ SETTINGS = [
     ("dis", {}),
     ("fast", {"finest_level": 2}),
     ("balanced", {"finest_level": 2}),
+    ("fast", {"finest_level": 0}),
+    ("paper", {"finest_level": 0}),
+    ("dis", {"finest_level": 0}),
+    ("balanced", {"finest_level": 0}),
+    ("accurate", {"finest_level": 0}),
+    ("balanced", {"finest_level": 0, "slanted": False, "min_island": 0.1}),
     ("balanced", {"slanted": False, "min_island": 0.1}),
     ("fast", {"patch_size": 12, "sigma_r": 4.0}),
     ("paper", {"window_step": 0.8, "sigma_spatial": None, "min_disparity": -4.0, "max_disparity": 9.0}),
@@ -44,7 +50,7 @@ def test_equals_the_oracle(preset, changes, kind, size, black):
 
 
 @pytest.mark.parametrize("preset", ["fast", "paper", "dis"])
-@pytest.mark.parametrize("finest_level", [1, 2])
+@pytest.mark.parametrize("finest_level", [0, 1, 2])
 def test_probability_follows_from_the_variance_on_every_level(preset, finest_level):
     """Without a surface a measured variance replaces the posterior: one law, in px of the image, for all levels."""
     left, right, _ = warped_pair(128, 160, seed=6)

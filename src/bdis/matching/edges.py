@@ -32,19 +32,18 @@ class Edges:
     def __init__(self, views: Views, fit: SurfaceFit, settings: Settings, arena: Arena):
         self._views, self._fit = views, fit
         self._rounds = settings.sharpening
-        own, left, right, above = fit.scratch
-        shape = own.shape
+        own, left, right, above, below, chosen = fit.scratch
         self._costs = EdgeCosts(
             own=own,
             left=left,
             right=right,
             above=above,
-            below=arena.zeros(shape, np.float32),
-            chosen=arena.zeros(shape, np.float32),
+            below=below,
+            chosen=chosen,
             right_gradient=arena.zeros(views.right.shape, np.int16),
             grey=float(settings.intensity_scale),
         )
-        line = 5, shape[1] + 2 * LANES
+        line = 5, own.shape[1] + 2 * LANES
         self._line = for_members([EdgeLine(sums=arena.zeros(line, np.float32)) for _ in range(settings.threads)])
 
     def run(self, crew: Crew) -> None:

@@ -14,7 +14,7 @@ from .memory import Arena, ResultMemory
 
 
 class Enlarge:
-    """Doubles maps until they have the size of the image.
+    """Doubles maps until they have the size of the image; those of level 0 have it and are copied.
 
     Parameters
     ----------
@@ -30,51 +30,65 @@ class Enlarge:
         What the left camera did not see becomes unknown; None: it is filled as well.
     arena : Arena
         Where buffers come from.
+
+    Attributes
+    ----------
+    result : Maps
+        Disparity and probability at the size of the image.
+    result_variance : Map
+        Its variance, px^2.
     """
 
     def __init__(
         self, maps: Maps, variance: Map | None, number: int, size: tuple[int, int], seen: Seen | None, arena: Arena
     ):
         self._seen = seen
+        self._fill_maps = kernels.enlarge_maps if number > 0 else kernels.copy_maps
+        self._fill_variance = kernels.enlarge_variance if number > 0 else kernels.copy_variance
         between = [halved(*size, n) for n in range(number - 1, 0, -1)]
         nothing = np.zeros((1, 1), np.float32)  # until there is a result to fill
-        self._result = Maps(disparity=nothing, probability=nothing, width=size[1])
-        self._result_variance = Map(values=nothing, width=size[1])
-        self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self._result]
+        self.result = Maps(disparity=nothing, probability=nothing, width=size[1])
+        self.result_variance = Map(values=nothing, width=size[1])
+        self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self.result]
         self._variances: list[Map] = []
         if variance is not None:
             maps_between = [Map(values=arena.zeros((h, map_stride(w)), np.float32), width=w) for h, w in between]
-            self._variances = [variance, *maps_between, self._result_variance]
+            self._variances = [variance, *maps_between, self.result_variance]
         self._memory = ResultMemory(*size)
+
+    @property
+    def has_variance(self) -> bool:
+        """Is there a variance to enlarge?"""
+        return bool(self._variances)
 
     def new_result(self) -> list[Array]:
         """Arrays that the next `run` fills: disparity, probability and, if asked for, variance."""
         arrays = self._memory.arrays(3 if self._variances else 2)
-        self._result.update(disparity=arrays[0], probability=arrays[1])
+        self.result.update(disparity=arrays[0], probability=arrays[1])
         if self._variances:
-            self._result_variance.update(values=arrays[2])
+            self.result_variance.update(values=arrays[2])
         return arrays
 
     def release(self) -> None:
         """Let go of the result: its memory can be used again as soon as the caller lets go of it, too."""
-        self._result.release()
+        self.result.release()
         if self._variances:
-            self._result_variance.release()
+            self.result_variance.release()
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fill the result."""
         for source, target in zip(self._variances, self._variances[1:]):
-            kernels.enlarge_variance(source, target, self._streams(target is self._result_variance), crew)
+            self._fill_variance(source, target, self._streams(target is self.result_variance), crew)
         for maps, larger in zip(self._maps, self._maps[1:]):
-            kernels.enlarge_maps(maps, larger, self._streams(larger is self._result), crew)
+            self._fill_maps(maps, larger, self._streams(larger is self.result), crew)
         if has_hidden and self._seen is not None:
-            kernels.hide_unseen(self._seen, self._result, crew)
+            kernels.hide_unseen(self._seen, self.result, crew)
             if self._variances:
-                kernels.hide_unseen_variance(self._seen, self._result_variance, crew)
+                kernels.hide_unseen_variance(self._seen, self.result_variance, crew)
 
     def _streams(self, is_result: bool) -> bool:
         return is_result and self._memory.streaming
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [kernels.enlarge_maps, *([kernels.enlarge_variance] if self._variances else [])]
+        return [self._fill_maps, *([self._fill_variance] if self._variances else [])]

@@ -35,7 +35,7 @@ def coarsest_level(height: int, width: int, settings: Settings) -> int:
 
     Its short side holds a patch and at least 12 px, or 20 px where all disparities are tried.
     """
-    wanted = settings.coarsest_level or 10
+    wanted = 10 if settings.coarsest_level is None else settings.coarsest_level
     if settings.start == "global":
         side, level = MIN_START_SIDE_PX, settings.finest_level + 1  # a start is for a finer level
     else:
@@ -48,12 +48,18 @@ def coarsest_level(height: int, width: int, settings: Settings) -> int:
 def level_weights(numbers: Iterable[int], settings: Settings) -> dict[int, float]:
     """Gamma of each level (Eq. 12), summing to 1; 1 for every level without propagation.
 
+    Where level 0 is one of them, levels count from 1: the formulas are for n = 1, 2, ...
+
     Examples
     --------
     >>> level_weights([1, 2], Settings(level_weights="equal"))
     {1: 0.5, 2: 0.5}
+    >>> level_weights([0, 1], Settings(level_weights="1/n", finest_level=0))
+    {0: 0.6666666666666666, 1: 0.3333333333333333}
     """
+    numbers = list(numbers)
     if not settings.propagate:
         return dict.fromkeys(numbers, 1.0)
-    raw = {n: _GAMMA[settings.level_weights](n) for n in numbers}
+    first = 1 if 0 in numbers else 0
+    raw = {n: _GAMMA[settings.level_weights](n + first) for n in numbers}
     return {n: value / sum(raw.values()) for n, value in raw.items()}

@@ -17,17 +17,23 @@ from .stages import Stages
 def match_in_stages(stages: Stages, crew: Crew) -> None:
     """One match, from the images to the result.  The threads of the crew share the rows of every kernel."""
     has_hidden = stages.pyramid.run(crew)  # levels by 2x2 means, and which pixels were seen
+    if stages.rows:
+        stages.rows.correct_known(has_hidden, crew)  # beyond the paper: rows that differ, as far as that is known
     if stages.start:
         stages.start.run(has_hidden, crew)  # beyond the paper: all disparities tried on the coarsest level
-    for level in stages.levels_to_search(crew):  # coarse to fine
-        level.search.run(has_hidden, crew)  # III-A and III-B: LK search of every patch, and its posterior
-        level.fusion.run(crew)  # III-C and III-D: from patches to pixels, with what coarser levels say
-        level.filter.run(crew)  # III-F: small segments are removed
+    for level in stages.levels:  # coarse to fine
+        level.run(has_hidden, crew)  # III-A to III-D and III-F with patches; beyond the paper with labels
+        if stages.rows:
+            stages.rows.run(level.number, level.found, has_hidden, crew)  # beyond the paper: do the rows agree?
     if stages.surface:
         stages.surface.run(has_hidden, crew)  # beyond the paper: a surface, and a second search along it
     for certainty in stages.certainty:
         certainty.run(has_hidden, crew)  # III-E, or the calibrated variance and probability
     stages.enlarge.run(has_hidden, crew)  # to the size of the image
+    if stages.detail:
+        stages.detail.run(has_hidden, crew)  # beyond the paper: every pixel of the image by itself
+    if stages.video:
+        stages.video.run(crew)  # beyond the paper: drawn toward the frame before, where the picture stands still
 
 
 class StereoMatcher:
@@ -100,8 +106,9 @@ class StereoMatcher:
         left_mask, right_mask : array_like of bool or integers, shape (h, w), optional
             Nonzero where the camera saw something; pixels that are 0 here or black in the image were not seen.
         previous : StereoResult, optional
-            Result of the previous frame of a video.  Takes less time and flickers less; where the picture has moved or
-            changed it is not used.  Without a surface (``smoothing=0``) it is not used at all.
+            Result of the previous frame of a video, made with the same settings (``threads`` may differ).  Where the
+            picture stands still, disparities are averaged with it: they flicker less.  Where the picture has moved or
+            changed it is not used; made with other settings, or without a surface (``smoothing=0``), not at all.
 
         Returns
         -------
@@ -139,7 +146,7 @@ class StereoMatcher:
                 self._threads.run(lambda crew: match_in_stages(stages, crew))
             finally:
                 stages.release()
-            return stages.result(arrays, is_video=previous is not None)
+            return stages.result(arrays)
         finally:
             self._busy.release()
 

@@ -23,7 +23,9 @@ class Arena:
     Parameters
     ----------
     block_bytes : int
-        Size of a block; a good guess of all that will be asked for.
+        Size of the first block; a good guess of all that will be asked for.  Further ones are a sixteenth of it.
+    first : ndarray of uint8, optional
+        A block to begin with.
 
     Examples
     --------
@@ -31,19 +33,45 @@ class Arena:
     (2, 3)
     """
 
-    def __init__(self, block_bytes: int):
-        self._block_bytes = block_bytes
-        self._free = np.zeros(0, np.uint8)
+    def __init__(self, block_bytes: int, first: Array | None = None):
+        self._first_bytes = self._block_bytes = block_bytes
+        self._free = np.zeros(0, np.uint8) if first is None else first
 
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """As ``np.zeros``."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         if size > len(self._free):
             block = np.zeros(max(size, self._block_bytes) + CACHE_LINE, np.uint8)
+            self._block_bytes = self._first_bytes // 16
             self._free = block[-block.ctypes.data % CACHE_LINE :]
         array = self._free[:size].view(dtype).reshape(shape)
         self._free = self._free[-(-size // CACHE_LINE) * CACHE_LINE :]
         return array
+
+
+class SharedMemory:
+    """Memory that stages use one after the other.  Nothing in it outlives the run of a stage, nor is it zero before.
+
+    Parameters
+    ----------
+    size : int
+        Bytes; a stage that needs more gets the rest from elsewhere.
+    arena : Arena
+        Where it comes from.
+
+    Examples
+    --------
+    >>> shared = SharedMemory(1024, Arena(1 << 20))
+    >>> np.shares_memory(shared.arena().zeros((8,), np.float32), shared.arena().zeros((4,), np.int16))
+    True
+    """
+
+    def __init__(self, size: int, arena: Arena):
+        self._memory = arena.zeros((size,), np.uint8)
+
+    def arena(self) -> Arena:
+        """The whole of it for one more stage."""
+        return Arena(1 << 16, self._memory)
 
 
 class ResultMemory:

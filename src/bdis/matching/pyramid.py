@@ -15,17 +15,20 @@ from .levels import halved
 from .memory import Arena
 
 SIDES = "left", "right"
+_COPY = {1: kernels.copy_grey, 3: kernels.copy_rgb, 4: kernels.copy_rgba}
 _HALVE = {1: kernels.halve_grey, 3: kernels.halve_rgb, 4: kernels.halve_rgba}
 _MARK_SEEN = {1: kernels.mark_seen_grey, 3: kernels.mark_seen_rgb, 4: kernels.mark_seen_rgba}
 
 
 class Pyramid:
-    """Levels 1 to ``coarsest`` of a pair.
+    """Levels of a pair; level 0 is the image itself in whole grey steps.
 
     Parameters
     ----------
     height, width : int
         px of the images.
+    finest : int
+        First level whose images are needed; a stage may need level 0 although it is not searched.
     coarsest : int
         Last level.
     searched : range
@@ -37,27 +40,31 @@ class Pyramid:
 
     Attributes
     ----------
-    images : list of list of Image
-        Left and right; each from level 1 on.
+    images : list of dict of int to Image
+        Left and right, each by level: from ``finest`` on, and level 1 in any case, from which coarser ones are made.
     seen : list of list of Seen
-        Left and right; each from the image itself (level 0) on.
+        Left and right; each from level 0 on.
     views : dict of int to Views
         What the search reads, by level.
     """
 
-    def __init__(self, height: int, width: int, coarsest: int, searched: range, intensity_scale: int, arena: Arena):
+    def __init__(
+        self,
+        height: int,
+        width: int,
+        finest: int,
+        coarsest: int,
+        searched: range,
+        intensity_scale: int,
+        arena: Arena,
+    ):
         self._scale = intensity_scale
         self._reader = PixelReader()
-        sizes = [halved(height, width, n) for n in range(1, coarsest + 1)]
-        self.images = [
-            [Image(pixels=arena.zeros((h, image_stride(w)), np.int16), width=w) for h, w in sizes] for _ in SIDES
-        ]
-        self.seen = [
-            [Seen(mask=arena.zeros((height, width), np.uint8), pad=0, width=width)]
-            + [Seen(mask=arena.zeros((h, image_stride(w)), np.uint8), pad=PAD, width=w) for h, w in sizes]
-            for _ in SIDES
-        ]
-        self._pairs = list(zip(*self.images))
+        sizes = [halved(height, width, n) for n in range(max(coarsest, 1) + 1)]
+        made = range(min(finest, 1), len(sizes))
+        self.images = [{n: _empty_image(*sizes[n], arena) for n in made} for _ in SIDES]
+        self.seen = [[_empty_seen(*size, arena) for size in sizes] for _ in SIDES]
+        self._halved = range(2, len(sizes))  # levels that are made from the one before
         self.views = {n: self._views(n, arena) for n in searched}
         self._bytes = [ByteImage(pixels=np.zeros((1, 1), np.uint8)) for _ in SIDES]
         white = 255 * intensity_scale
@@ -66,7 +73,7 @@ class Pyramid:
         self._masks: list[Array | None] = [None, None]
 
     def _views(self, number: int, arena: Arena) -> Views:
-        left, right = (levels[number - 1] for levels in self.images)
+        left, right = self._pair(number)
         shape = left.pixels.shape
         return Views(
             left=left.pixels,
@@ -76,6 +83,11 @@ class Pyramid:
             usable_right=arena.zeros(shape, np.uint8),
             width=left.width,
         )
+
+    def _pair(self, number: int) -> tuple[Image, Image]:
+        """Left and right image of a level."""
+        left, right = self.images
+        return left[number], right[number]
 
     def read(self, images: tuple[Array, Array], masks: tuple[Any, Any]) -> None:
         """Take a pair, checked, and what the user says was seen of it; before `run`."""
@@ -99,24 +111,44 @@ class Pyramid:
 
     def run(self, crew: Crew) -> bool:
         """Fill all levels; True if some pixels were not seen: masked, or exactly black."""
+        if self._has_level_0:
+            self._copy_images(crew)
         is_black = self._halve_images(crew)
-        if 1 in self.views:
-            kernels.take_gradient(self.views[1], crew)
-        for number, (finer, coarser) in enumerate(zip(self._pairs, self._pairs[1:]), 2):
+        for number in self._searched_of_given:
+            kernels.take_gradient(self.views[number], crew)
+        for number in self._halved:
             if number in self.views:
-                kernels.halve_views(*finer, self.views[number], crew)
+                kernels.halve_views(*self._pair(number - 1), self.views[number], crew)
             else:
-                kernels.halve_pair(*finer, *coarser, crew)
+                kernels.halve_pair(*self._pair(number - 1), *self._pair(number), crew)
         has_hidden = is_black or any(mask is not None for mask in self._masks)
         if has_hidden:
             self._mark_seen()
         return has_hidden
 
+    @property
+    def _has_level_0(self) -> bool:
+        return 0 in self.images[0]
+
+    @property
+    def _searched_of_given(self) -> list[int]:
+        """Those levels that are made from the images as given and are searched: their gradient is taken apart."""
+        return [number for number in (0, 1) if number in self.views]
+
+    def _copy_images(self, crew: Crew) -> None:
+        """Level 0 of both images, in integers."""
+        for side, given in enumerate(self._given):
+            target = self.images[side][0]
+            if given.channels:
+                _COPY[given.channels](self._bytes[side], target, 4 if self._scale == 16 else 5, crew)
+            else:
+                kernels.copy_floats(self._floats[side], target, crew)
+
     def _halve_images(self, crew: Crew) -> bool:
         """Level 1 of both images, in integers; True if a pixel is black."""
         is_black = False
         for side, given in enumerate(self._given):
-            target = self.images[side][0]
+            target = self.images[side][1]
             if given.channels:
                 shift = 6 if self._scale == 16 else 7
                 is_black |= _HALVE[given.channels](self._bytes[side], target, shift, crew)
@@ -132,7 +164,8 @@ class Pyramid:
             if mask is None:
                 whole.mask.fill(1)
             else:
-                np.not_equal(mask, 0, out=whole.mask.view(bool))
+                inside = whole.mask[:, PAD : PAD + whole.width]
+                np.not_equal(mask, 0, out=inside.view(bool))
             if given.channels:
                 _MARK_SEEN[given.channels](self._bytes[side], whole)
             else:
@@ -148,11 +181,19 @@ class Pyramid:
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls for the present pair; further ones if a pixel is black."""
-        has_unsearched = len(self._pairs) - 1 > len(self.views.keys() - {1})
-        return [
-            *(_HALVE[given.channels] if given.channels else kernels.halve_floats for given in self._given),
-            *(self._kernels_for_hidden() if any(mask is not None for mask in self._masks) else []),
-            *([kernels.take_gradient] if 1 in self.views else []),
-            kernels.halve_views,
-            *([kernels.halve_pair] if has_unsearched else []),
-        ]
+        found = [_HALVE[given.channels] if given.channels else kernels.halve_floats for given in self._given]
+        if self._has_level_0:
+            found += [_COPY[given.channels] if given.channels else kernels.copy_floats for given in self._given]
+        if any(mask is not None for mask in self._masks):
+            found += self._kernels_for_hidden()
+        if self._searched_of_given:
+            found.append(kernels.take_gradient)
+        return found + [kernels.halve_views if number in self.views else kernels.halve_pair for number in self._halved]
+
+
+def _empty_image(height: int, width: int, arena: Arena) -> Image:
+    return Image(pixels=arena.zeros((height, image_stride(width)), np.int16), width=width)
+
+
+def _empty_seen(height: int, width: int, arena: Arena) -> Seen:
+    return Seen(mask=arena.zeros((height, image_stride(width)), np.uint8), width=width)

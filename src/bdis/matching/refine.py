@@ -1,12 +1,11 @@
 """The surface of the finest level: fitted, sharpened, searched along (beyond the paper)."""
 
-from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
 from .edges import Edges
 from .fusion import empty_map
-from .kernels.layout import Map, Maps
+from .kernels.layout import Map
 from .kernels.patches import Scratch
 from .kernels.pyramid import Image, Views
 from .kernels.segments import Runs
@@ -14,7 +13,6 @@ from .memory import Arena
 from .settings import Settings
 from .slanted import SlantedSearch
 from .surface import SurfaceFit
-from .video import PreviousFrame, memory_of
 
 
 class Refinement:
@@ -26,10 +24,8 @@ class Refinement:
         Left image of the finest level.
     views : Views
         Both images of it.
-    maps : Maps
+    found : Map
         Disparities of the finest level.
-    coarser : Maps or None
-        Disparities of the level above, if there is one.
     min_segment : int
         px, smaller segments of the second search are removed.
     scratch : Scratch
@@ -53,56 +49,42 @@ class Refinement:
         The second search, along the surface.
     first_density : Map
         Density of the surface before the second search.
-    previous : PreviousFrame or None
-        The previous frame of a video.
     """
 
     def __init__(
-        self, guide: Image, views: Views, maps: Maps, coarser: Maps | None, min_segment: int,
+        self, guide: Image, views: Views, found: Map, min_segment: int,
         scratch: Scratch, room: Runs, settings: Settings, arena: Arena,
     ):  # fmt: skip
-        self._found = Map(values=maps.disparity, width=maps.width)
+        self._found = found
         self.fit = SurfaceFit(guide, settings.smoothing or settings.scatter_smoothing, settings, arena)
         surface = self.fit.surface
         self.first_density = Map(values=surface.density, width=surface.width)
         self.wide = empty_map(surface.height, surface.width, arena) if settings.dense else None
         self.slanted: SlantedSearch | None = None
         self.edges: Edges | None = None
-        self.previous: PreviousFrame | None = None
         if settings.slanted and settings.smoothing > 0:
             self.slanted = SlantedSearch(views, surface, min_segment, scratch, room, settings, arena)
             self.edges = Edges(views, self.fit, settings, arena) if settings.sharpening else None
             self.first_density = empty_map(surface.height, surface.width, arena)
-            if coarser is not None and not settings.dense:
-                self.previous = PreviousFrame(coarser, surface, self.first_density, arena)
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fit the surface."""
-        fit, slanted, previous = self.fit, self.slanted, self.previous
+        fit, slanted = self.fit, self.slanted
         if self.wide is not None:
             fit.fit_wide(self._found, self.wide, crew)
         fit.bind(crew)
         if slanted is None:
             fit.fit(self._found, True, crew)
             return
-        if previous is not None and previous.skips_search:
-            previous.lay_out(crew)
-        else:
-            fit.fit(self._found, False, crew)
-            kernels.keep_density(fit.surface, self.first_density, crew)
+        fit.fit(self._found, False, crew)
+        kernels.keep_density(fit.surface, self.first_density, crew)
         if self.edges is not None:
             self.edges.run(crew)
         slanted.run(has_hidden, crew)
         fit.add(slanted.rest, crew)
-        if previous is not None:
-            previous.draw_surface(crew)
-
-    def memory(self) -> Array | None:
-        """What the next frame of a video starts from."""
-        return None if self.slanted is None else memory_of(self.fit.surface)
 
     def kernels(self) -> list[Kernel]:
-        """The kernels that `run` calls for a single pair."""
+        """The kernels that `run` calls."""
         found = self.fit.kernels()
         if self.wide is not None:
             found.append(kernels.keep_known)

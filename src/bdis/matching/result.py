@@ -5,6 +5,27 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from .settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMemory:
+    """What the next frame of a video needs of this one, beside its disparities.
+
+    Attributes
+    ----------
+    left : ndarray of int16, shape (h, w) of level 1
+        Left image, grey value x intensity scale.
+    trust : ndarray of float32, shape (blocks down, blocks across)
+        How far the disparities were drawn toward those of the frame before, 0 to 1.
+    settings : Settings
+        Of the matcher, with one thread.
+    """
+
+    left: NDArray[np.int16]
+    trust: NDArray[np.float32]
+    settings: Settings
+
 
 @dataclass(frozen=True)
 class StereoResult:
@@ -19,8 +40,13 @@ class StereoResult:
         paper's posterior instead, which has no such meaning.
     variance : ndarray of float32, shape (h, w), or None
         px^2, NaN where unknown; None if it was not asked for.
-    memory : ndarray of float32, shape (2, finest level's h, w), or None
-        What the next frame of a video starts from; for :meth:`StereoMatcher.match` only.
+    row_offset : float
+        px by which the right image was found to lie lower than the left one, at its centre, and was moved up; in a
+        video smoothed over time.  0.0 if nothing was corrected: the rows agree, or ``align_rows`` is off.
+    row_tilt : float
+        What was added to it with every column to the right of the centre.
+    memory : FrameMemory or None
+        What the next frame of a video needs; for :meth:`StereoMatcher.match` only.  None without a surface.
 
     Examples
     --------
@@ -33,7 +59,15 @@ class StereoResult:
     disparity: NDArray[np.float32]
     probability: NDArray[np.float32]
     variance: NDArray[np.float32] | None = None
-    memory: NDArray[np.float32] | None = field(default=None, repr=False, compare=False)
+    row_offset: float = 0.0
+    row_tilt: float = 0.0
+    memory: FrameMemory | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def largest_row_offset(self) -> float:
+        """Largest distance of a row of the right image from where it should be, px; it is at one of the borders."""
+        half_width: float = self.disparity.shape[1] / 2
+        return abs(self.row_offset) + abs(self.row_tilt) * half_width
 
     @property
     def known(self) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from ..common.declared import check_names, check_settings, setting, with_attribu
 
 _PATCHES = "Patches and pyramid"
 _SEARCH = "Search [III-A]"
+_ROWS = "Rows that differ (not in the paper)"
 _FUSION = "Posterior [III-B] and fusion [III-C]"
 _SURFACE = "Surface through the disparities (not in the paper)"
 _OUTPUT = "Additional output"
@@ -34,7 +35,9 @@ class Settings:
         0.40, "Share of a patch that its neighbour covers; the stride is floor(patch_size * (1 - overlap)).",
         group=_PATCHES, low=0, high=0.95, step=0.05,
     )
-    finest_level: int = setting(1, "Finest pyramid level that is searched.", group=_PATCHES, low=1, high=4)
+    finest_level: int = setting(
+        1, "Finest pyramid level that is searched; 0 is the image itself.", group=_PATCHES, low=0, high=4
+    )
     coarsest_level: int | None = setting(
         None, "Coarsest pyramid level, where the search starts.", group=_PATCHES, low="finest_level", high=10,
         if_none="as coarse as the image allows",
@@ -60,6 +63,20 @@ class Settings:
     max_disparity: float | None = setting(
         None, "Largest disparity.", group=_SEARCH, unit="px", above="min_disparity", below=1e5, step=0.5,
         if_none="as large as the image allows",
+    )
+
+    align_rows: Literal["auto", "off"] = setting(
+        "auto",
+        "Whether rows that differ between the images are found out and corrected; the result says by how much.",
+        group=_ROWS,
+    )
+    row_offset: float = setting(
+        0.0, "How much lower the right image is known to lie, at its centre; this is corrected in any case.",
+        group=_ROWS, unit="px", low=-50, high=50, step=0.1,
+    )
+    row_tilt: float = setting(
+        0.0, "What is added to row_offset with every column to the right.", group=_ROWS, unit="px per px", low=-0.05,
+        high=0.05, step=0.001,
     )
 
     fusion: Literal["bayes", "residual"] = setting(
@@ -103,8 +120,26 @@ class Settings:
         0, "Number of times that pixels at depth edges choose the side they belong to; needs slanted.", group=_SURFACE,
         low=0, high=10,
     )
+    label_level: int | None = setting(
+        1,
+        "Finest level on which every pixel chooses between sixteen disparities; the surface, which it needs, is drawn "
+        "through them.",
+        group=_SURFACE, low=0, high=4, if_none="patches on all levels, as in the paper",
+    )
+    label_noise: float = setting(
+        0.25, "Texture at which a pixel has half a say in its label, less texture leaves it to the neighbours.",
+        group=_SURFACE, unit="grey levels per px", low=0, high=100, step=0.05,
+    )
     slanted: bool = setting(
         True, "Search the finest level a second time, with patches slanted as the surface.", group=_SURFACE
+    )
+    refinement_rounds: int = setting(
+        2, "Number of times that every pixel moves to where both images agree best; needs label_level.", group=_SURFACE,
+        low=0, high=20,
+    )
+    refinement_smoothing: float = setting(
+        36.0, "How strongly neighbouring pixels hold each other in that.", group=_SURFACE, low=0.001, high=10000,
+        step=0.5,
     )
     scatter_smoothing: float = setting(
         60.0,
@@ -128,7 +163,7 @@ class Settings:
         high=1, step=0.01,
     )
     min_probability: float = setting(
-        0.35, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
+        0.32, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
         group=_REJECTION, low=0, high=1, step=0.01,
     )
     min_island: float = setting(
@@ -168,7 +203,8 @@ class Settings:
 
 
 _WITHOUT_SURFACE: dict[str, Any] = {
-    "start": "zero", "smoothing": 0.0, "sharpening": 0, "slanted": False, "level_weights": "1/n",
+    "start": "zero", "align_rows": "off", "smoothing": 0.0, "label_level": None, "sharpening": 0, "slanted": False,
+    "refinement_rounds": 0, "level_weights": "1/n",
     "min_probability": 0.05,
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
@@ -178,7 +214,7 @@ _PAPER: dict[str, Any] = {
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
-    "accurate": Settings(patch_size=6, overlap=0.60, smoothing_rounds=2, sharpening=2),
+    "accurate": Settings(label_level=0),
     "fast": Settings(**_WITHOUT_SURFACE, max_iterations=5, stop_step=0.04),
     # min_support is not in the paper: it separates the scale of the probability from the share of accepted patches.
     "paper": Settings(**_PAPER),
@@ -188,8 +224,8 @@ PRESETS: dict[str, Settings] = {
 }  # fmt: skip
 
 PRESET_SUMMARIES: dict[str, str] = {
-    "balanced": "the default: a third of the error of fast and a calibrated probability, in 3.5 times its time",
-    "accurate": "smaller patches with more overlap, and sharper depth edges, where time does not matter",
+    "balanced": "the default: full resolution, sharp depth edges, aligned rows and a probability for every pixel",
+    "accurate": "labels at full resolution as well: the sharpest depth edges, in twice the time",
     "fast": "no surface, and a search that stops at a 25th of a pixel",
     "paper": "Section IV-A of the BDIS paper",
     "paper-2021": "the preliminary BDIS of 2021: fixed sigma_r, no propagation between levels",

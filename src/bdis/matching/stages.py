@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from .certainty import PaperVariance, ScatterCertainty, SurfaceCertainty
+from .detail import Detail
 from .enlarge import Enlarge
 from .fusion import BayesianFusion, ResidualFusion, empty_maps, make_fusion
-from .kernels.layout import Maps
+from .kernels.layout import Map, Maps
+from .labels import WIDEST, Labels
 from .levels import coarsest_level, halved, level_weights
-from .memory import Arena
+from .memory import Arena, SharedMemory
 from .pyramid import Pyramid
 from .refine import Refinement
 from .result import StereoResult
+from .rows import RowAlignment
 from .search import Search, search_settings, thread_scratch
 from .segments import SegmentFilter, room_for_segments
 from .settings import Settings
 from .start import Start
+from .video import VideoAverage
 
-BYTES_PER_PIXEL = {False: 17, True: 44}  # what the buffers take for one thread, about; without and with a surface
+# What the buffers take for one thread, about; by whether level 0 is searched, without and with a surface.
+BYTES_PER_PIXEL = {False: {False: 17, True: 44}, True: {False: 54, True: 138}}
+LABEL_BYTES_PER_PIXEL = {False: 8, True: 16}  # what labels and detail find; by whether level 0 has labels
+SHARED_BYTES_PER_PIXEL = {False: 36, True: 88}  # what they work in
 
 
-class Level(NamedTuple):
-    """The steps of one level of the pyramid."""
+class PatchLevel(NamedTuple):
+    """The steps of one level of the pyramid, as in the paper."""
 
+    number: int
     search: Search
     fusion: BayesianFusion | ResidualFusion
     filter: SegmentFilter
-    maps: Maps  # what is known then
+    found: Map  # px of the level, what is known then
+    maps: Maps  # the same, with its probability
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Search, fuse and filter the level."""
+        self.search.run(has_hidden, crew)  # III-A, III-B
+        self.fusion.run(crew)  # III-C, III-D
+        self.filter.run(crew)  # III-F
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        return [*self.search.kernels(), *self.fusion.kernels(), *self.filter.kernels()]
 
 
 class Stages:
@@ -47,22 +65,30 @@ class Stages:
     Raises
     ------
     ValueError
-        No patch fits the finest level.
+        No patch fits the finest level, or it is too wide for labels.
 
     Attributes
     ----------
     pyramid : Pyramid
         Levels of both images.
+    rows : RowAlignment or None
+        Moves the right image, if its rows may differ from those of the left one.
     start : Start or None
         The coarsest level, if all disparities are tried there.
-    levels : list of Level
+    levels : list of PatchLevel or Labels
         Those that are searched, coarsest first.
+    maps : Maps
+        Disparity and probability of the finest level.
     surface : Refinement or None
         The surface of the finest level, if there is one.
     certainty : list
         What fills in variance and probability.
     enlarge : Enlarge
         To the size of the image.
+    detail : Detail or None
+        Every pixel of the image, if labels are tried.
+    video : VideoAverage or None
+        Averages the frames of a video, if there is a surface.
     """
 
     def __init__(self, height: int, width: int, settings: Settings):
@@ -71,47 +97,86 @@ class Stages:
         finest = settings.finest_level
         has_surface = settings.smoothing > 0 or settings.dense
         measures_scatter = settings.variance is True and not has_surface  # on the level above the finest
-        self._arena = Arena(BYTES_PER_PIXEL[has_surface or measures_scatter] * height * width)
+        self._has_labels = has_labels(settings)
+        finest_image = 0 if self._has_labels else finest
+        bytes_per_pixel = BYTES_PER_PIXEL[finest == 0][has_surface or measures_scatter]
+        shared_bytes = 0
+        if self._has_labels:
+            is_full = 0 in (finest, settings.label_level)
+            shared_bytes = SHARED_BYTES_PER_PIXEL[is_full] * height * width
+            bytes_per_pixel += LABEL_BYTES_PER_PIXEL[is_full]
+        self._arena = Arena(bytes_per_pixel * height * width + shared_bytes)
+        self._shared = SharedMemory(shared_bytes, self._arena)
         self._coarsest = coarsest_level(height, width, settings)
         searched = range(finest, self._coarsest + (settings.start == "zero"))
         top = max(self._coarsest, finest + measures_scatter)
-        self.pyramid = Pyramid(height, width, top, searched, settings.intensity_scale, self._arena)
+        self.pyramid = Pyramid(height, width, finest_image, top, searched, settings.intensity_scale, self._arena)
         finest_height, finest_width = halved(height, width, finest)
         self._scratch = thread_scratch(finest_width, settings.threads, self._arena)
         self._room = room_for_segments(finest_height, finest_width, self._arena)
 
         weights = level_weights(range(finest, self._coarsest + 1), settings)
         self.start = self._make_start(weights[self._coarsest]) if settings.start == "global" else None
-        self.levels: list[Level] = []
+        self.levels: list[PatchLevel | Labels] = []
         for number in reversed(searched):
-            self.levels.append(self._make_level(number, weights[number]))
+            self._add_level(number, weights[number])
+        self.rows = self._make_rows()
+        self.maps = self.levels[-1].maps
         self.surface = self._make_surface() if has_surface else None
         self.certainty = self._make_certainty(measures_scatter)
         variance = self.certainty[-1].variance if settings.variance else None
         seen = None if settings.dense else self.pyramid.seen[0][0]
-        self.enlarge = Enlarge(self.levels[-1].maps, variance, finest, self.size, seen, self._arena)
+        self.enlarge = Enlarge(self.maps, variance, finest, self.size, seen, self._arena)
+        self.detail = self._make_detail()
+        self.video: VideoAverage | None = None
+        if settings.smoothing > 0:
+            self.video = VideoAverage(self.pyramid.images[0][1], self.enlarge.result, settings, self._arena)
+
+    def _make_rows(self) -> RowAlignment | None:
+        settings, pyramid = self._settings, self.pyramid
+        if settings.align_rows == "off" and (settings.row_offset, settings.row_tilt) == (0.0, 0.0):
+            return None
+        seen_left, seen_right = (dict(enumerate(levels)) for levels in pyramid.seen)
+        found = {level.number: level.found for level in reversed(self.levels)}  # with labels, these
+        return RowAlignment(
+            pyramid.images, (seen_left, seen_right), pyramid.views, found, self.size[1], settings, self._arena
+        )
 
     def _make_start(self, weight: float) -> Start:
         number = self._coarsest
-        images = [levels[number - 1] for levels in self.pyramid.images]
+        images = [levels[number] for levels in self.pyramid.images]
         seen = [levels[number] for levels in self.pyramid.seen]
         return Start(images, seen, number, weight, self._settings, self._arena)
 
-    def _make_level(self, number: int, weight: float) -> Level:
+    def _add_level(self, number: int, weight: float) -> None:
+        """A level with labels, with patches as in the paper, or the finest one with both."""
+        before = [*([self.start] if self.start else []), *self.levels]
+        coarser = before[-1].maps if before else empty_maps(1, 0, self._arena)
+        has_labels = self._has_labels and bool(before)
+        if has_labels:
+            self.levels.append(self._make_labels(number, coarser, weight))
+        if number == self._settings.finest_level or not has_labels:
+            self.levels.append(self._make_patches(number, coarser, weight))
+
+    def _make_labels(self, number: int, coarser: Maps, weight: float) -> Labels:
+        images = [levels[number] for levels in self.pyramid.images]
+        seen = [levels[number] for levels in self.pyramid.seen]
+        maps = empty_maps(*halved(*self.size, number), self._arena)
+        start = Map(values=coarser.disparity, width=coarser.width)
+        return Labels(images, seen, start, maps, number, weight, self._settings, self._shared)
+
+    def _make_patches(self, number: int, coarser: Maps, weight: float) -> PatchLevel:
         settings, arena, views = self._settings, self._arena, self.pyramid.views[number]
         maps = empty_maps(*halved(*self.size, number), arena)
-        found = self._maps()
-        coarser = found[-1] if found else empty_maps(1, 0, arena)
         search = Search(views, coarser, search_settings(number, weight, settings), self._scratch, settings, arena)
         # A surface has its own probability, and its own threshold after that.
         has_threshold = number == settings.finest_level and settings.smoothing == 0
         min_probability = settings.min_probability if has_threshold else 0.0
         fusion = make_fusion(views, search.patches, maps, min_probability, settings, arena)
-        return Level(search, fusion, SegmentFilter(maps, self._min_segment(number), self._room), maps)
-
-    def _maps(self) -> list[Maps]:
-        """Disparities of the levels that were made, coarsest first."""
-        return [*([self.start.maps] if self.start else []), *(level.maps for level in self.levels)]
+        found = Map(values=maps.disparity, width=maps.width)
+        return PatchLevel(
+            number, search, fusion, SegmentFilter(maps, self._min_segment(number), self._room), found, maps
+        )
 
     def _min_segment(self, number: int) -> int:
         """Smaller segments of a level are removed [III-F], px."""
@@ -119,59 +184,79 @@ class Stages:
 
     def _make_surface(self) -> Refinement:
         finest = self._settings.finest_level
-        guide, views = self.pyramid.images[0][finest - 1], self.pyramid.views[finest]
-        *coarser, last = self._maps()
+        guide, views = self.pyramid.images[0][finest], self.pyramid.views[finest]
         return Refinement(
-            guide, views, last, coarser[-1] if coarser else None, self._min_segment(finest), self._scratch, self._room,
-            self._settings, self._arena,
+            guide, views, self.levels[-1].found, self._min_segment(finest), self._scratch, self._room, self._settings,
+            self._arena,
         )  # fmt: skip
 
     def _make_certainty(self, measures_scatter: bool) -> list[SurfaceCertainty | ScatterCertainty | PaperVariance]:
-        settings, arena, last, surface = self._settings, self._arena, self.levels[-1], self.surface
+        settings, arena, surface = self._settings, self._arena, self.surface
         found: list[SurfaceCertainty | ScatterCertainty | PaperVariance] = []
         if surface is not None:
             views = surface.slanted.views if surface.slanted else self.pyramid.views[settings.finest_level]
             density, wide = surface.first_density, surface.wide
             found.append(
-                SurfaceCertainty(surface.fit.surface, density, views, wide, last.maps, self._room, settings, arena)
+                SurfaceCertainty(surface.fit.surface, density, views, wide, self.maps, self._room, settings, arena)
             )
         if measures_scatter:
-            found.append(ScatterCertainty(self.pyramid.images[0][settings.finest_level], last.maps, settings, arena))
+            found.append(
+                ScatterCertainty(self.pyramid.images[0][settings.finest_level + 1], self.maps, settings, arena)
+            )
         if settings.variance == "paper":
-            searched = surface.slanted if surface is not None and surface.slanted else last
-            found.append(PaperVariance(searched.search.patches, searched.fusion, last.maps, settings, arena))
+            searched = surface.slanted if surface is not None and surface.slanted else self._patches()
+            found.append(PaperVariance(searched.search.patches, searched.fusion, self.maps, settings, arena))
         return found
+
+    def _patches(self) -> PatchLevel:
+        """The finest level with patches."""
+        return [level for level in self.levels if isinstance(level, PatchLevel)][-1]
+
+    def _make_detail(self) -> Detail | None:
+        labels = [level.found for level in self.levels if isinstance(level, Labels)]
+        if not labels or self.surface is None:
+            return None
+        surface = self.surface.fit.surface
+        # Where every pixel gets a disparity the maps have no holes, and the surface does not reach across them.
+        values = self.maps.disparity if self._settings.dense else surface.disparity
+        drawn = Map(values=values, width=surface.width)
+        return Detail(drawn, labels[-1], self.pyramid, self.enlarge, self._settings, self._shared, self._arena)
 
     def begin(self, images: tuple[Array, Array], masks: tuple[Any, Any], previous: StereoResult | None) -> list[Array]:
         """Take a pair, checked, and in a video what the previous frame left; returns the arrays that will be filled."""
         self.pyramid.read(images, masks)
-        if self.surface is not None and self.surface.previous is not None:
-            self.surface.previous.bring_back(previous)
+        if self.rows is not None:
+            self.rows.begin(previous)
+        if self.video is not None:
+            self.video.begin(previous)
         return self.enlarge.new_result()
-
-    def levels_to_search(self, crew: Crew) -> Iterator[Level]:
-        """Coarsest first; in a video the finest one is left out if the frame is as the previous one."""
-        yield from self.levels[:-1]
-        previous = self.surface.previous if self.surface is not None else None
-        if previous is None or not previous.compare(crew):
-            yield self.levels[-1]
 
     def release(self) -> None:
         """Let go of the images and the result of a match."""
         self.pyramid.release()
         self.enlarge.release()
+        if self.video is not None:
+            self.video.release()
 
-    def result(self, arrays: list[Array], is_video: bool) -> StereoResult:
-        """The filled ``arrays`` of the result, and in a video what the next frame starts from."""
-        memory = self.surface.memory() if is_video and self.surface is not None else None
-        return StereoResult(arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None, memory)
+    def result(self, arrays: list[Array]) -> StereoResult:
+        """The filled ``arrays`` of the result, and what the next frame of a video needs of this one."""
+        memory = None if self.video is None else self.video.memory()
+        row_offset, row_tilt = (0.0, 0.0) if self.rows is None else (self.rows.offset, self.rows.tilt)
+        variance = arrays[2] if len(arrays) > 2 else None
+        return StereoResult(arrays[0], arrays[1], variance, row_offset, row_tilt, memory)
 
     def kernels(self) -> list[Kernel]:
         """All kernels that a match of the pair taken by `begin` is sure to call, each once."""
-        levels = [step for level in self.levels for step in (level.search, level.fusion, level.filter)]
-        stages = [self.pyramid, self.start, *levels, self.surface, *self.certainty, self.enlarge]
+        stages = [
+            self.pyramid, self.rows, self.start, *self.levels, self.surface, *self.certainty, self.enlarge, self.detail
+        ]  # fmt: skip
         found = [kernel for stage in stages if stage is not None for kernel in stage.kernels()]
         return list(dict.fromkeys(found))
+
+
+def has_labels(settings: Settings) -> bool:
+    """Does every pixel choose between disparities?  That is for a surface: without one the patches are the result."""
+    return settings.label_level is not None and settings.smoothing > 0
 
 
 def _check_size(height: int, width: int, settings: Settings) -> None:
@@ -180,3 +265,10 @@ def _check_size(height: int, width: int, settings: Settings) -> None:
             f"the images are {width}x{height}; patch_size {settings.patch_size} on finest_level "
             f"{settings.finest_level} needs {settings.patch_size * 2**settings.finest_level} px on each side"
         )
+    if has_labels(settings) and settings.label_level is not None:
+        finest = min(settings.label_level, settings.finest_level)
+        if halved(height, width, finest)[1] > WIDEST:
+            raise ValueError(
+                f"the images are {width} px wide; label_level {settings.label_level} on finest_level "
+                f"{settings.finest_level} is for at most {WIDEST * 2**finest} px"
+            )

@@ -41,7 +41,7 @@ class SurfaceFit:
     surface : Surface
         The surface, its density and its spread.
     scratch : list of ndarray
-        Five maps to work in; nothing in them outlives the call of a kernel.
+        Six maps to work in; nothing in them outlives the call of a kernel.
     """
 
     def __init__(self, guide: Image, strength: float, settings: Settings, arena: Arena):
@@ -58,11 +58,12 @@ class SurfaceFit:
         self._robust = FitSettings(rounds=settings.smoothing_rounds, tolerance=settings.outlier_distance)
         self._once = FitSettings(rounds=0, tolerance=settings.outlier_distance)
         bond_x, share_x = (arena.zeros((rows // LANES * stride, LANES), np.float32) for _ in range(2))
-        self.scratch = [plane() for _ in range(4)]
+        self.scratch = [plane() for _ in range(6)]
         self.surface = Surface(
             width=width, height=height, bond_x=bond_x, share_x=share_x, bond_y=plane(), share_y=plane(),
-            target=plane(), total=plane(), disparity=plane(), density=plane(), spread=plane(),
+            disparity=plane(), density=plane(), spread=plane(),
             weight=self.scratch[0], rest=self.scratch[1], inverse=self.scratch[2], support_inverse=self.scratch[3],
+            target=self.scratch[4], total=self.scratch[5],
         )  # fmt: skip
         self._lines = for_members(
             [SweepLines(lines=arena.zeros((2 * stride, LANES), np.float32)) for _ in range(settings.threads)]

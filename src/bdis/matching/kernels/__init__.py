@@ -2,12 +2,34 @@
 
 from .bonds import bind
 from .certainty import score_by_variance, score_dense, score_scatter, score_surface
+from .detail import choose_candidates, compare_candidates, write_detail
 from .edges import sharpen
-from .enlarge import enlarge_maps, enlarge_variance, halve_disparity, hide_unseen, hide_unseen_variance
+from .enlarge import (
+    copy_maps,
+    copy_variance,
+    enlarge_maps,
+    enlarge_variance,
+    halve_disparity,
+    hide_unseen,
+    hide_unseen_variance,
+)
 from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
+from .labels import (
+    describe_images,
+    fill_from_background,
+    keep_what_both_see,
+    offer_labels,
+    pass_along_columns,
+    pass_along_rows,
+)
 from .pyramid import (
+    copy_floats,
+    copy_grey,
+    copy_rgb,
+    copy_rgba,
     halve_floats,
     halve_grey,
+    halve_image,
     halve_pair,
     halve_rgb,
     halve_rgba,
@@ -20,18 +42,31 @@ from .pyramid import (
     mark_usable,
     take_gradient,
 )
+from .rows import leave_out_unseen, measure_rows, shift_rows, shift_seen
 from .search import search_patches
 from .segments import remove_small_segments
 from .start import global_start
 from .surface import keep_density, keep_known, smooth
-from .video import draw_to_previous, lay_previous_surface, share_alike
+from .variational import refine_disparity
+from .video import compare_frames, draw_to_previous
 from .warp import warp_right_image
 
 __all__ = [
     "bind",
+    "choose_candidates",
+    "compare_candidates",
+    "compare_frames",
+    "copy_floats",
+    "copy_grey",
+    "copy_maps",
+    "copy_rgb",
+    "copy_rgba",
+    "copy_variance",
+    "describe_images",
     "draw_to_previous",
     "enlarge_maps",
     "enlarge_variance",
+    "fill_from_background",
     "fill_variance",
     "fuse",
     "fuse_by_residual",
@@ -40,6 +75,7 @@ __all__ = [
     "halve_disparity",
     "halve_floats",
     "halve_grey",
+    "halve_image",
     "halve_pair",
     "halve_rgb",
     "halve_rgba",
@@ -49,21 +85,29 @@ __all__ = [
     "hide_unseen_variance",
     "keep_density",
     "keep_known",
-    "lay_previous_surface",
+    "keep_what_both_see",
+    "leave_out_unseen",
     "mark_seen_floats",
     "mark_seen_grey",
     "mark_seen_rgb",
     "mark_seen_rgba",
     "mark_usable",
+    "measure_rows",
+    "offer_labels",
+    "pass_along_columns",
+    "pass_along_rows",
+    "refine_disparity",
     "remove_small_segments",
     "score_by_variance",
     "score_dense",
     "score_scatter",
     "score_surface",
     "search_patches",
-    "share_alike",
     "sharpen",
+    "shift_rows",
+    "shift_seen",
     "smooth",
     "take_gradient",
     "warp_right_image",
+    "write_detail",
 ]

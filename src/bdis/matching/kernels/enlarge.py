@@ -1,4 +1,4 @@
-"""Maps at twice the size, bilinear over those of the four nearest pixels that are known; and at half."""
+"""Maps at twice the size, bilinear over those of the four nearest pixels that are known; as they are; and at half."""
 
 import numpy as np
 from numba import float32, int32, uint64
@@ -21,7 +21,7 @@ from ...vector.simd import (
     store,
     store_streaming,
 )
-from .layout import ROWS, Map, Maps
+from .layout import PAD, ROWS, Map, Maps
 from .pyramid import Seen
 
 
@@ -240,13 +240,45 @@ def enlarge_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> N
     meet(crew)
 
 
+@inner
+def _copy_row(source, target, y, width, streaming):
+    """Row ``y`` of a map that has padding to one that has none."""
+    x = 0
+    while x < width:
+        x = min(x, width - LANES)  # the last sixteen overlap
+        if streaming:
+            store_streaming(target, y, uint64(x), load(source, y, uint64(x)))
+        else:
+            store(target, y, uint64(x), load(source, y, uint64(x)))
+        x += LANES
+
+
+@kernel
+def copy_maps(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
+    """Disparity and probability as they are, where level 0 was searched; ``streaming`` as in `enlarge_maps`."""
+    begin, end = share(crew, target.disparity.shape[0], ROWS)
+    for y in range(uint64(begin), uint64(end)):
+        _copy_row(source.disparity, target.disparity, y, target.width, streaming)
+        _copy_row(source.probability, target.probability, y, target.width, streaming)
+    meet(crew)
+
+
+@kernel
+def copy_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> None:
+    """Likewise."""
+    begin, end = share(crew, target.values.shape[0], ROWS)
+    for y in range(uint64(begin), uint64(end)):
+        _copy_row(source.values, target.values, y, target.width, streaming)
+    meet(crew)
+
+
 @kernel
 def hide_unseen(seen: Seen, maps: Maps, crew: Crew) -> None:
     """Nothing is known of a pixel that the left camera did not see."""
     begin, end = share(crew, maps.disparity.shape[0], ROWS)
     for y in range(begin, end):
         for x in range(maps.width):
-            if seen.mask[y, x] == 0:
+            if seen.mask[y, PAD + x] == 0:
                 maps.disparity[y, x] = np.nan
                 maps.probability[y, x] = 0
     meet(crew)
@@ -258,7 +290,7 @@ def hide_unseen_variance(seen: Seen, variance: Map, crew: Crew) -> None:
     begin, end = share(crew, variance.values.shape[0], ROWS)
     for y in range(begin, end):
         for x in range(variance.width):
-            if seen.mask[y, x] == 0:
+            if seen.mask[y, PAD + x] == 0:
                 variance.values[y, x] = np.nan
     meet(crew)
 

@@ -1,10 +1,12 @@
 """Image pyramid by 2x2 means, in scaled integers, and which of its pixels were seen by the camera.
 
+Level 0 is the image itself, level 1 its first halving; both are made from the image as the user gave it.
+
 An exactly black pixel of a rectified image was never seen (padding, undistortion); a pyramid pixel is unseen if any
 of its four parents is.  An odd last row or column counts twice.
 """
 
-from numba import int32, int64, uint64
+from numba import float32, int32, int64, uint64
 
 from ...vector.cache import inner
 from ...vector.crew import Crew, any_of, meet, share
@@ -12,14 +14,17 @@ from ...vector.records import Bytes, GivenBytes, GivenFloats, Record, Shorts, ke
 from ...vector.simd import (
     LANES,
     any_lane,
+    floor,
     interleave,
     load,
     load_grey_pairs,
     load_pair_sums,
     prefetch,
     select,
+    smaller,
     splat,
     store,
+    to_int,
 )
 from .layout import PAD, ROWS
 
@@ -74,16 +79,13 @@ class Seen(Record):
 
     Attributes
     ----------
-    mask : ndarray of uint8, shape (h, pad + width + pad or more)
+    mask : ndarray of uint8, shape (h, image_stride(width))
         1 = seen.
-    pad : int
-        Columns left of the first pixel: 0 for a mask of the image itself, PAD for those of levels.
     width : int
         px.
     """
 
     mask: Bytes
-    pad: int
     width: int
 
 
@@ -192,12 +194,64 @@ def halve_floats(source: FloatImage, target: Image, crew: Crew) -> bool:
     return any_of(crew, black)
 
 
+def _copy_bytes(channels, name):
+    def copy(source: ByteImage, target: Image, shift: int, crew: Crew) -> None:
+        image, out, width = source.pixels, target.pixels, target.width
+        begin, end = share(crew, out.shape[0], ROWS)
+        places, rounding = splat(int32(shift)), splat(int32(1 << (shift - 1)))
+        for y in range(uint64(begin), uint64(end)):
+            x = 0
+            while x < width:
+                x = min(x, width - 2 * LANES)  # the last thirty-two overlap: never read past the row
+                even, odd = load_grey_pairs(image, y, uint64(channels * x), channels)
+                first, second = interleave((even + rounding) >> places, (odd + rounding) >> places)
+                store(out, y, uint64(PAD + x), first)
+                store(out, y, uint64(PAD + x + LANES), second)
+                x += 2 * LANES
+            repeat_border(out, y, width)
+        meet(crew)
+
+    copy.__name__ = copy.__qualname__ = name
+    copy.__doc__ = f"""Level 0 of an image with {channels} channel(s): rounded brightness x 256 / 2^shift."""
+    return kernel(copy)
+
+
+copy_grey = _copy_bytes(1, "copy_grey")
+copy_rgb = _copy_bytes(3, "copy_rgb")
+copy_rgba = _copy_bytes(4, "copy_rgba")
+
+
+@kernel
+def copy_floats(source: FloatImage, target: Image, crew: Crew) -> None:
+    """Level 0: brightness in whole grey steps."""
+    image, out, width = source.pixels, target.pixels, target.width
+    begin, end = share(crew, out.shape[0], ROWS)
+    factor, half, white = splat(float32(source.factor)), splat(float32(0.5)), splat(float32(source.white))
+    for y in range(uint64(begin), uint64(end)):
+        x = 0
+        while x < width:
+            x = min(x, width - LANES)  # the last sixteen overlap
+            grey = floor(load(image, y, uint64(x)) * factor + half)
+            store(out, y, uint64(PAD + x), to_int(smaller(grey, white)))
+            x += LANES
+        repeat_border(out, y, width)
+    meet(crew)
+
+
 @kernel
 def halve_pair(left: Image, right: Image, coarser_left: Image, coarser_right: Image, crew: Crew) -> None:
     """The next level of both images: rounded mean of 2x2."""
     begin, end = share(crew, coarser_left.pixels.shape[0], ROWS)
     halve(left, coarser_left.pixels, coarser_left.width, begin, end)
     halve(right, coarser_right.pixels, coarser_right.width, begin, end)
+    meet(crew)
+
+
+@kernel
+def halve_image(finer: Image, coarser: Image, crew: Crew) -> None:
+    """The next level of one image."""
+    begin, end = share(crew, coarser.pixels.shape[0], ROWS)
+    halve(finer, coarser.pixels, coarser.width, begin, end)
     meet(crew)
 
 
@@ -247,19 +301,19 @@ def gradient(image, out, begin, end):
 
 def _mark_seen(channels, name):
     def mark(source: ByteImage, seen: Seen) -> None:
-        image, out = source.pixels, seen.mask
-        height, width = out.shape
+        image, out, width = source.pixels, seen.mask, seen.width
         zero, one = splat(int32(0)), splat(int32(1))
-        for y in range(uint64(height)):
+        for y in range(uint64(out.shape[0])):
             x = 0
             while x < width:
                 x = min(x, width - 2 * LANES)  # the last thirty-two overlap
-                col = uint64(x)
-                even, odd = load_grey_pairs(image, y, uint64(channels) * col, channels)
+                col = uint64(PAD + x)
+                even, odd = load_grey_pairs(image, y, uint64(channels * x), channels)
                 first, second = interleave(select(even > zero, one, zero), select(odd > zero, one, zero))
                 store(out, y, col, load(out, y, col) & first)
                 store(out, y, col + uint64(LANES), load(out, y, col + uint64(LANES)) & second)
                 x += 2 * LANES
+            repeat_border(out, y, width)
 
     mark.__name__ = mark.__qualname__ = name
     mark.__doc__ = (
@@ -276,31 +330,25 @@ mark_seen_rgba = _mark_seen(4, "mark_seen_rgba")
 @kernel
 def mark_seen_floats(source: FloatImage, seen: Seen) -> None:
     """Pixels that are 0 were not seen."""
-    image, out = source.pixels, seen.mask
+    image, out, width = source.pixels, seen.mask, seen.width
     for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
+        for x in range(width):
             if image[y, x] == 0:
-                out[y, x] = 0
+                out[y, PAD + x] = 0
+        repeat_border(out, y, width)
 
 
 @kernel
 def halve_seen(finer: Seen, coarser: Seen) -> None:
     """The next level: seen if all four pixels above were."""
-    seen, pad, width, out = finer.mask, finer.pad, finer.width, coarser.mask
-    height, half = seen.shape[0], coarser.width
-    whole = half if pad else width // 2  # a row without padding must not be read beyond its end
+    seen, out, half = finer.mask, coarser.mask, coarser.width
+    height = seen.shape[0]
     for y in range(out.shape[0]):
         top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
-        x = 0
-        while x < whole:
-            if pad == 0:
-                x = min(x, whole - LANES)
-            a, b = load_grey_pairs(seen, top, uint64(pad + 2 * x), 1)
-            c, d = load_grey_pairs(seen, bottom, uint64(pad + 2 * x), 1)
-            store(out, uint64(y), uint64(PAD + x), (a & b & c & d) >> splat(int32(8)))
-            x += LANES
-        if pad == 0 and width % 2:
-            out[y, PAD + whole] = seen[top, uint64(width - 1)] & seen[bottom, uint64(width - 1)]
+        for x in range(uint64(0), uint64(half), uint64(LANES)):
+            a, b = load_grey_pairs(seen, top, uint64(PAD) + x + x, 1)
+            c, d = load_grey_pairs(seen, bottom, uint64(PAD) + x + x, 1)
+            store(out, uint64(y), uint64(PAD) + x, (a & b & c & d) >> splat(int32(8)))
         repeat_border(out, y, half)
 
 

@@ -53,9 +53,9 @@ class Surface(Record):
     share_x, share_y : ndarray of float32
         1 / pivot of the recursion along the row, and down the column.
     target : ndarray of float32
-        px of the level, disparities to follow, NaN = unknown.
+        Scratch: px of the level, disparities to follow, NaN = unknown.
     total : ndarray of float32
-        What is swept.
+        Scratch: what is swept.
     weight : ndarray of float32
         Scratch: 0 to 1, how far a disparity is trusted.
     rest : ndarray of float32
