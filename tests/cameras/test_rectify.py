@@ -155,6 +155,20 @@ def test_rows_that_differ_are_told_in_words(pair, matcher):
     assert "not exact" in bdis.check_rectification(pair.left, slightly).warnings[0]
 
 
+def test_rows_that_the_matcher_moved_are_told_in_words(matcher):
+    lower = render("tissue", 240, 320, seed=4, vertical_shift_px=1.6)
+    result = matcher.match(lower.left, lower.right)
+    check = bdis.check_rectification(lower.left, lower.right, result)
+    assert check.rectified
+    (warning,) = check.warnings
+    assert warning.startswith("the right image lies 1.6 px lower than the left one: this result is corrected")
+    assert "not exact" in bdis.check_rectification(lower.left, lower.right).warnings[0]
+    half = render("tissue", 240, 320, seed=4, vertical_shift_px=0.6)
+    result = matcher.match(half.left, half.right)
+    assert result.row_offset == pytest.approx(0.6, abs=0.1)
+    assert bdis.check_rectification(half.left, half.right, result).warnings == ()
+
+
 def test_swapped_sides_are_told_in_words(pair, matcher):
     check = bdis.check_rectification(pair.right, pair.left, matcher.match(pair.right, pair.left))
     assert check.swapped

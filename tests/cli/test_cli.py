@@ -74,7 +74,7 @@ def test_presets(capsys):
     for name in bdis.PRESETS:
         assert name in said
         assert PRESET_SUMMARIES[name].split()[0] in said
-    assert "patch_size=6, overlap=0.6, smoothing_rounds=2, sharpening=2" in said
+    assert "label_level=0" in said
     assert run(["presets", "paper", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == vars(bdis.PRESETS["paper"])
 

@@ -7,6 +7,7 @@ import pytest
 
 import bdis
 from bdis.cli.app import run
+from bdis.synthetic import render
 from benchmarks.data import AUTHORS_SET
 from tests.cli.commands import HEIGHT, WIDTH, bdis_command, fails
 
@@ -159,6 +160,22 @@ def test_match_rectifies_raw_images_by_itself(raw_arguments, scene, tmp_path, ca
 def test_raw_images_matched_as_they_are_get_a_warning(raw_arguments, tmp_path, capsys):
     assert run(["match", *raw_arguments[:2], "-o", str(tmp_path)]) == 0
     assert "this pair does not look rectified" in capsys.readouterr().err
+
+
+def test_rows_that_differ_are_corrected_and_told(tmp_path, capsys):
+    lower = render("tissue", HEIGHT, WIDTH, seed=3, vertical_shift_px=1.5)
+    paths = [tmp_path / f"{side}.png" for side in ("left", "right")]
+    for path, image in zip(paths, (lower.left, lower.right)):
+        bdis.write_image(path, image)
+    assert run(["match", *map(str, paths), "-o", str(tmp_path / "out"), "--format", "npz"]) == 0
+    said = capsys.readouterr()
+    assert "warning: the right image lies 1.5 px lower than the left one" in said.err
+    assert "px lower; corrected" in said.out
+    summary = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert summary["row_offset_px"] == pytest.approx(1.5, abs=0.1)
+    assert bdis.read_result(tmp_path / "out" / "result.npz").row_offset == summary["row_offset_px"]
+    assert run(["match", *map(str, paths), "-o", str(tmp_path / "off"), "--set", "align_rows=off"]) == 0
+    assert "the rectification is not exact" in capsys.readouterr().err
 
 
 def test_nothing_to_rectify_with(pair, calib, capsys, tmp_path):

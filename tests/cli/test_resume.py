@@ -248,6 +248,7 @@ def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
         (["--every", "2"], "every was 1, now 2"),
         (["--save", "video"], "save was ['video', 'preview'], now ['video']"),
         (["--stop", "5"], "stop_s was nothing, now 0.18"),
+        (["--no-average-frames"], "average_frames was True, now False"),
     ):
         fails(capsys, [*command, *options, "--resume"], 1, "cannot be continued", words)
     other = ["run", SMALL.replace("plane", "tissue"), *FAST, "-o", tmp_path, "--resume"]

@@ -7,6 +7,7 @@ import pytest
 
 import bdis
 from bdis.cli.app import run
+from bdis.matching.matcher import StereoMatcher
 from bdis.video.recording import read_depth_video, read_manifest
 from tests.cli.commands import fails
 from tests.cli.recordings import FAST, SMALL, check_readable, finished, frames_in, indices
@@ -55,6 +56,14 @@ def test_files_per_frame_and_json(tmp_path, capsys):
     assert read_manifest(tmp_path)["run"]["settings"]["variance"] is True
 
 
+def test_rows_that_differ_are_told_once(tmp_path, capsys):
+    source = "render:tissue,frames=3,height=240,width=320,vertical_shift_px=1.5"
+    assert run(["run", source, "--save", "disparity", "-o", str(tmp_path), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (warning,) = answer["warnings"]
+    assert "the right image lies 1.5 px lower than the left one" in warning
+
+
 @pytest.mark.parametrize(
     ("span", "expected"),
     [
@@ -69,6 +78,21 @@ def test_part_of_a_video(tmp_path, span, expected, capsys):
     read = [(index, time_s) for index, time_s, _ in read_depth_video(tmp_path / "depth.mkv")]
     assert read == [(index, index / 25) for index in expected]
     assert f"{len(expected)} of {len(expected)} frames" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "averages"), [([], True), (["--no-average-frames"], False)], ids=str)
+def test_frames_are_averaged_unless_it_is_turned_off(tmp_path, monkeypatch, options, averages):
+    given = []
+
+    class Spy(StereoMatcher):
+        def match(self, left, right, *, previous=None, **masks):
+            given.append(previous is not None)
+            return super().match(left, right, previous=previous, **masks)
+
+    monkeypatch.setattr("bdis.matching.matcher.StereoMatcher", Spy)
+    assert run(["run", SMALL, *FAST, "--save", "disparity", "-o", str(tmp_path), *options]) == 0
+    assert given == [False, True, False, *[averages] * 11]  # two matches load the kernels
+    assert read_manifest(tmp_path)["run"]["average_frames"] is averages
 
 
 def test_whole_millimetres_and_a_limit(tmp_path):

@@ -393,6 +393,13 @@ def test_the_page_says_what_the_stream_ended_with():
         wait_until(lambda: "The stream has ended" in panel(viewer, StatusPanel).status.content)
 
 
+def test_the_page_warns_of_rows_that_differ(rig):
+    lower = render("tissue", HEIGHT, WIDTH, vertical_shift_px=1.5)
+    with Viewer(DepthStream(StillSource(lower, rig), bdis.StereoMatcher(), at_end="wait"), port=0) as viewer:
+        wait_until(lambda: "The right image lies 1." in panel(viewer, StatusPanel)._messages.content)
+        assert "px lower, corrected" in panel(viewer, StatusPanel)._statistics.content
+
+
 def test_an_error_while_showing_ends_the_viewer_with_it(scene):
     small = Rig(100, 1, 1, 5, size=(WIDTH + 2, HEIGHT))
     stream = DepthStream(StillSource(scene, small), bdis.StereoMatcher("fast"))
@@ -421,6 +428,22 @@ def test_play_at_the_end_begins_again():
         wait_until(lambda: panel(viewer, PlaybackPanel)._is_at_end)
         panel(viewer, PlaybackPanel)._press("Play")
         wait_until(lambda: viewer.stream.statistics().frames >= 8)
+
+
+@pytest.mark.parametrize("options", [[], ["--no-average-frames"]], ids=str)
+def test_frames_are_averaged_unless_it_is_turned_off(options, monkeypatch):
+    seen = []
+
+    def serve(viewer):
+        averages, box = viewer.stream.video, panel(viewer, PlaybackPanel)._average
+        seen.append((averages, box.value))
+        box.value = not averages
+        wait_until(lambda: viewer.stream.video is not averages)
+
+    monkeypatch.setattr(Viewer, "serve", serve)
+    scene = "render:plane,height=48,width=64,frames=4"
+    assert run(["view", scene, "--no-browser", "--port", "0", "--preset", "fast", *options]) == 0
+    assert seen == [(not options, not options)]
 
 
 def test_a_port_in_use_is_passed_over_and_a_foreign_address_refused(scene, rig):

@@ -91,10 +91,12 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
     True
     """
     images = check_pair(left, right)
+    corrected = None if result is None else row_warning(result)
     before, after = _matched_features(*(_grey_bytes(image) for image in images))
     if len(before) < MIN_FEATURES:
         few = f"only {len(before)} features match between the images: whether they are a rectified pair is not known"
-        return RectificationCheck(len(before), np.nan, np.nan, np.nan, False, (few,))
+        found = (few,) if corrected is None else (few, corrected)
+        return RectificationCheck(len(before), np.nan, np.nan, np.nan, False, found)
     shift = before[:, 0] - after[:, 0]
     vertical = float(np.median(np.abs(before[:, 1] - after[:, 1])))
     horizontal = float(np.median(shift))
@@ -103,6 +105,8 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
     warnings = []
     if vertical > UNRECTIFIED_PX:
         warnings.append(f"rows differ by {vertical:.1f} px on median: this pair does not look rectified")
+    elif corrected is not None:
+        warnings.append(corrected)
     elif vertical > INEXACT_PX:
         warnings.append(f"rows differ by {vertical:.1f} px on median: the rectification is not exact")
     if swapped:
@@ -115,6 +119,34 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
             f"only {agreement:.0%} of the matched features agree with the disparity of the result; it is probably wrong"
         )
     return RectificationCheck(len(before), vertical, horizontal, agreement, swapped, tuple(warnings))
+
+
+def row_warning(result: StereoResult) -> str | None:
+    """What to tell the user if rows of the right image were moved by more than a px; None if they were not.
+
+    Parameters
+    ----------
+    result : StereoResult
+        Of a pair.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> nothing = np.zeros((1, 1), np.float32)
+    >>> row_warning(StereoResult(nothing, nothing, row_offset=-1.42))
+    'the right image lies 1.4 px higher than the left one: this result is corrected, but the calibration is not exact'
+    """
+    if not result.largest_row_offset > INEXACT_PX:
+        return None
+    where = "lower" if result.row_offset > 0 else "higher"
+    tilt = "" if result.row_tilt == 0 else f", and {result.largest_row_offset:.1f} px at one border"
+    return (
+        f"the right image lies {abs(result.row_offset):.1f} px {where} than the left one{tilt}: "
+        "this result is corrected, but the calibration is not exact"
+    )
 
 
 def _grey_bytes(image: Array) -> Array:

@@ -161,12 +161,24 @@ def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
         rows.append(("depth", _in_words(summary["depth_mm"], "mm")))
     if "sigma_mm" in summary:
         rows.append(("depth sigma", _in_words(summary["sigma_mm"], "mm")))
+    if summary["row_offset_px"] or summary["row_tilt"]:
+        rows.append(("rows", rows_in_words(summary["row_offset_px"], summary["row_tilt"])))
     rows.append(("time", f"{summary['ms_per_frame']:.1f} ms per frame"))
     rows.append(("written", f"{out}: {', '.join(written)}"))
     terminal.table(rows)
     if not has_depth:
         terminal.say("No depth: give --calib FILE, or --focal PX and --baseline MM.")
     terminal.give({**summary, "folder": out, "files": written})
+
+
+def rows_in_words(offset_px: float, tilt: float) -> str:
+    """What was corrected.
+
+    >>> rows_in_words(-1.234, 0.002)
+    'right image 1.23 px higher, tilted by 2.0 px per 1000 px; corrected'
+    """
+    tilted = f", tilted by {1000 * tilt:.1f} px per 1000 px" if tilt else ""
+    return f"right image {abs(offset_px):.2f} px {'lower' if offset_px > 0 else 'higher'}{tilted}; corrected"
 
 
 def _in_words(percentiles: dict[str, float] | None, unit: str) -> str:

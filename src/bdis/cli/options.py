@@ -188,6 +188,14 @@ MaxDepth = Annotated[
         callback=must_be("a number of mm above 0", lambda depth: depth > 0),
     ),
 ]
+AverageFrames = Annotated[
+    bool,
+    typer.Option(
+        "--average-frames/--no-average-frames",
+        help="Average disparities over time where the picture stands still, or match every frame by itself. Presets "
+        "without a surface, such as fast, never average.",
+    ),
+]
 Start = Annotated[
     str | None, typer.Option(metavar="TIME", help="Where to start: a frame number, or a time such as 90s or 1:30.")
 ]

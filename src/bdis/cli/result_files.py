@@ -101,6 +101,8 @@ def summarise(
         "coverage": result.coverage,
         "disparity_px": _percentiles(known),
         "mean_probability": float(result.probability[result.known].mean()) if known.size else None,
+        "row_offset_px": result.row_offset,
+        "row_tilt": result.row_tilt,
     }
     if rig is not None:
         if max_depth_mm is not None:

@@ -18,7 +18,7 @@ from .. import __version__
 from . import terminal
 from .camera_options import CameraOptions
 from .frame_progress import frame_progress
-from .options import Debug, Json, MaxDepth, Out, Preset, Set, Start, must_be, parse_names
+from .options import AverageFrames, Debug, Json, MaxDepth, Out, Preset, Set, Start, must_be, parse_names
 from .signals import StopOnSignal
 from .terminal import UsageError
 from .video_source import FrameWarnings, OpenedSource, SourceOptions, frame_at, open_with_camera, parse_time
@@ -63,6 +63,7 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same folder.")] = False,
     preset: Preset = "balanced",
     set_: Set = None,
+    average_frames: AverageFrames = True,
     max_depth: MaxDepth = None,
     depth_range: Annotated[
         str | None,
@@ -126,6 +127,7 @@ def run(
             "calib_sha256": None if calib is None else hashlib.sha256(calib.read_bytes()).hexdigest(),
             "preset": preset,
             "settings": asdict(settings),
+            "average_frames": average_frames,
             "every": every,
             "start_s": start_s,
             "stop_s": stop_s,
@@ -147,7 +149,7 @@ def run(
         # The last finished frame is matched once more, because the next one builds on its result, as in any video.
         start_s=start_s if last is None else max(0.0, last.time_s - TIME_TOLERANCE_S),
         start_index=None if last is None else last.index,
-        stop_s=stop_s, every=every, report=warnings,
+        stop_s=stop_s, every=every, video=average_frames, report=warnings,
     )  # fmt: skip
     total = _total(source, start_s, stop_s, every)
     coverage = _record(recording, stream, total, None if last is None else last.index, warnings)
@@ -271,8 +273,7 @@ def _warm_up(matcher: StereoMatcher, opened: OpenedSource, start_s: float, warni
             left, right = opened.camera(left, right)
     with terminal.working("loading the kernels"):
         result = matcher.match(left, right)
-        second = matcher.match(left, right, previous=result)
-        matcher.match(left, right, previous=second)  # only the third match uses all kernels of video
+        matcher.match(left, right, previous=result)  # uses the kernels of video
         check = check_rectification(left, right, result)
     for text in check.warnings:
         warnings.warn(text)
@@ -284,7 +285,7 @@ def _record(
     """Record the stream; the mean coverage is returned. However it ends, the recording is closed and says why."""
     recording.statistics = stream.statistics
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
-    frames, summed = 0, 0.0
+    frames, summed, warn_of_rows = 0, 0.0, _RowWarning(warnings)
     try:
         before = recording.frames
         speed = frame_progress(total, before, lambda: stream.statistics().recent_fps)
@@ -294,6 +295,7 @@ def _record(
                     continue
                 recording.add(frame)
                 frames, summed = frames + 1, summed + recording.coverage
+                warn_of_rows(frame)
                 progress(before + frames)
                 if frames == 1:
                     _check_fits(frame, recording, warnings)
@@ -312,6 +314,20 @@ def _record(
         raise KeyboardInterrupt
     terminal.note(terminal.mode.interrupted)
     sys.exit(128 + stop.signal)
+
+
+class _RowWarning:
+    """Warns once of rows that differ, unless that was said about the first frame."""
+
+    def __init__(self, warnings: FrameWarnings):
+        self._warnings, self._is_said = warnings, any("right image" in text for text in warnings.warnings)
+
+    def __call__(self, frame: DepthFrame) -> None:
+        from ..cameras.checks import row_warning
+
+        if not self._is_said and (text := row_warning(frame.result)) is not None:
+            self._warnings.warn(f"frame {frame.index}: {text}")
+            self._is_said = True
 
 
 def _how_to_resume(recording: Recording, source: Source) -> str:

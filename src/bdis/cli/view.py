@@ -13,7 +13,7 @@ import typer
 
 from . import terminal
 from .camera_options import CameraOptions
-from .options import Debug, MaxDepth, Preset, Set, Start, must_be
+from .options import AverageFrames, Debug, MaxDepth, Preset, Set, Start, must_be
 from .video_source import FrameWarnings, SourceOptions, frame_at, open_with_camera, parse_time
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def view(
     camera: CameraOptions,
     preset: Preset = "balanced",
     set_: Set = None,
+    average_frames: AverageFrames = True,
     start: Start = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for screenshots and clouds saved on the page.")
@@ -77,7 +78,10 @@ def view(
         terminal.say(f"layout: {opened.source.layout}")
     if opened.remarks:
         terminal.say(f"calibration: {', '.join(opened.remarks)}")
-    show(opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth, start_s=start_s)
+    show(
+        opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth, start_s=start_s,
+        average_frames=average_frames,
+    )  # fmt: skip
 
 
 def show(
@@ -90,6 +94,7 @@ def show(
     out: Path,
     max_depth_mm: float | None = None,
     start_s: float = 0.0,
+    average_frames: bool = True,
 ) -> None:
     """Show a source in the browser until Ctrl-C.
 
@@ -111,6 +116,8 @@ def show(
         Depths beyond this are not shown.
     start_s : float, default 0
         Where the source starts, in s.
+    average_frames : bool, default True
+        Average what stands still over time; can be changed on the page.
     """
     from ..matching.matcher import StereoMatcher
     from ..video.stream.depth_stream import DepthStream
@@ -118,7 +125,8 @@ def show(
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,
-        start_s=start_s, paced=True, at_end="wait" if source.length == 1 else "loop", report=FrameWarnings(),
+        start_s=start_s, video=average_frames, paced=True, at_end="wait" if source.length == 1 else "loop",
+        report=FrameWarnings(),
     )  # fmt: skip
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=out, preset=preset, max_depth_mm=max_depth_mm,

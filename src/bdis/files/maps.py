@@ -202,6 +202,8 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
         arrays["variance"] = result.variance
     if depth_mm is not None:
         arrays["depth_mm"] = np.asarray(depth_mm, np.float32)
+    if result.largest_row_offset > 0:
+        arrays |= {"row_offset": np.array(result.row_offset), "row_tilt": np.array(result.row_tilt)}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # the stub takes them for its own keyword
     write_whole(path, buffer.getvalue())
@@ -218,7 +220,7 @@ def read_result(path: Place) -> StereoResult:
     Returns
     -------
     StereoResult
-        With disparity and probability, and with variance if the file has one.
+        With disparity and probability, with variance if the file has one, and by how much rows were corrected.
 
     Raises
     ------
@@ -242,7 +244,13 @@ def read_result(path: Place) -> StereoResult:
     result: StereoResult = load_npz(
         Path(path).read_bytes(),
         path,
-        lambda arrays: StereoResult(arrays["disparity"], arrays["probability"], arrays.get("variance")),
+        lambda arrays: StereoResult(
+            arrays["disparity"],
+            arrays["probability"],
+            arrays.get("variance"),
+            float(arrays.get("row_offset", 0.0)),
+            float(arrays.get("row_tilt", 0.0)),
+        ),
         "a result with disparity and probability",
     )
     return result

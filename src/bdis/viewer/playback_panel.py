@@ -1,4 +1,4 @@
-"""The controls of a video: play, pause, step, seek, speed and loop."""
+"""The controls of a video: play, pause, step, seek, speed, loop, and whether frames are averaged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOLD_S = 1.0  # after a user has moved the time slider, it does not follow the v
 
 
 class PlaybackPanel(Panel):
-    """The folder "Playback"; of a live source it has only Play and Pause, of a single image nothing."""
+    """The folder "Playback"; of a live source it has only Play, Pause and the average, of a single image nothing."""
 
     def __init__(self, page: Page):
         super().__init__(page)
@@ -28,6 +28,10 @@ class PlaybackPanel(Panel):
         gui = page.gui
         with gui.add_folder("Playback"):
             gui.add_button_group("Video", buttons).on_click(lambda event: self._press(event.target.value))
+            self._average = gui.add_checkbox(
+                "Average frames", stream.video, hint="Where the picture stands still.  Off: every frame by itself."
+            )
+            self._average.on_update(self._set_average)
             if source.is_live:
                 return
             if duration_s > 0:
@@ -68,6 +72,9 @@ class PlaybackPanel(Panel):
         if event.client is not None:  # else it was moved by `refresh`
             self._moved_s = time.monotonic()
             self._stream.seek(float(self._slider.value))
+
+    def _set_average(self, event: Any) -> None:
+        self._stream.video = self._average.value
 
     def _set_paced(self, event: Any) -> None:
         self._stream.reader.paced = self._paced.value

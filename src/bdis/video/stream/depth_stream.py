@@ -83,7 +83,8 @@ class DepthStream:
     every : int
         Use only every so many frames.
     video : bool
-        Start each match from the result of the frame before (``previous`` of :meth:`StereoMatcher.match`).
+        Average what stands still with the result of the frame before (``previous`` of :meth:`StereoMatcher.match`);
+        else every frame is matched by itself.
     paced : bool
         Play a file at its own speed instead of as fast as possible.
     at_end : {"stop", "loop", "wait"}
@@ -97,6 +98,8 @@ class DepthStream:
         As given.
     reader : Reader
         Reads the source; ``reader.paced`` and ``reader.at_end`` may be changed while the stream runs.
+    video : bool
+        As given; may be changed while the stream runs.
 
     Examples
     --------
@@ -130,7 +133,7 @@ class DepthStream:
     ):
         self.source, self.camera = source, camera
         self._matcher = StereoMatcher() if matcher is None else matcher
-        self._video = video
+        self.video = video
         self._report = report or logging.getLogger(__name__).warning
         self._statistics = StatisticsCollector()
         capacity = 1 if source.is_live else QUEUED_FRAMES
@@ -288,7 +291,7 @@ class DepthStream:
         while True:
             queued = self._to_match.get()
             matcher, frame, seek_count = self._matcher, queued.frame, queued.seek_count
-            if matcher is not last_matcher or seek_count != last_seek_count or queued.is_repeated or not self._video:
+            if matcher is not last_matcher or seek_count != last_seek_count or queued.is_repeated or not self.video:
                 previous = None
             begin = time.perf_counter()
             try:
