@@ -6,12 +6,13 @@ from pathlib import Path
 
 from bdis.common.machine import machine
 
-from . import accuracy, beyond, report, resources, speed, streaming
+from . import accuracy, beyond, real, report, resources, speed, streaming
 from .data import frame_sets
 
 SECTIONS = {
     "steady": lambda sets, rounds: speed.steady(sets, rounds),
     "accuracy": lambda sets, rounds: accuracy.accuracy(sets),
+    "real": lambda sets, rounds: real.real(),
     "ablation": lambda sets, rounds: accuracy.ablation(sets),
     "steps": lambda sets, rounds: beyond.steps(sets, rounds),
     "uncertainty": lambda sets, rounds: beyond.uncertainty(sets),

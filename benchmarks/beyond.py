@@ -34,9 +34,11 @@ STEPS = {
     "patches of 10 px": ("balanced", {"patch_size": 10}),
     "patches of 6 px": ("balanced", {"patch_size": 6}),
     "more overlap (0.6)": ("balanced", {"overlap": 0.6}),
-    "depth edges sharpened": ("balanced", {"sharpening": 1}),
+    "no labels, no full resolution": ("balanced", {"label_level": None}),
+    "labels without evidence": ("balanced", {"label_noise": 0.0}),
+    "no refinement": ("balanced", {"refinement_rounds": 0}),
+    "rows not aligned": ("balanced", {"align_rows": "off"}),
     "accurate": ("accurate", {}),
-    "accurate, edges not sharpened": ("accurate", {"sharpening": 0}),
 }
 UNCERTAIN = {
     "balanced": ("balanced", {"variance": True}),

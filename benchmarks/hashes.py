@@ -4,7 +4,7 @@
     python -m benchmarks.hashes compare before.json    # after it: lists what differs, exit code 1 if anything does
 
 Covered are all presets with all kinds of variance, dense results, video mode, masks, black pixels, one and three
-threads, all pixel types, odd, small and large sizes, coarser finest levels, negative disparities, and single settings
+threads, all pixel types, odd, small and large sizes, other finest levels, negative disparities, and single settings
 changed.  The images are rendered, and taken from the shared data where it lies beside the repository.
 
 Bits can only be compared on the same type of machine, with the same versions of Numba, LLVM and NumPy: another
@@ -181,7 +181,7 @@ def _settings(preset: str) -> Iterator[Case]:
     odd = rendered("odd")
     yield from case("dense", preset, odd, dense=True)
     yield from case("dense, variance", preset, rendered("colon"), dense=True, variance=True)
-    for level in (2, 3):
+    for level in (0, 2, 3):
         yield from case(f"finest_level {level}", preset, rendered("colon"), finest_level=level, variance=True)
     yield from case("negative disparities", preset, odd[::-1], min_disparity=-60, max_disparity=5, variance=True)
     yield from case("range", preset, odd, min_disparity=3, max_disparity=30)
