@@ -52,7 +52,7 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"smoothing": 0.0, "start": "global"},
     {"smoothing_rounds": 3},
     {"smoothing_edge": 1.0, "outlier_distance": 0.3},
-    {"sharpening": 1},
+    {"label_level": None},
     {"slanted": False},
     {"slanted": False, "smoothing_rounds": 0, "dense": True},
     {"min_valid": 0.9},

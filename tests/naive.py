@@ -234,7 +234,7 @@ def fit_surface(level, found, settings):
     usable : ndarray of bool
         Pixels that the second search could use.
     """
-    left, right = level.images
+    left, _ = level.images
     sharpness = 1 / (settings.smoothing_edge * level.scale)
     strength = settings.smoothing or naive_surface.DEFAULT_STRENGTH
     bonds = naive_surface.bonds(left, strength, sharpness)
@@ -242,10 +242,6 @@ def fit_surface(level, found, settings):
     surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
     if not follows_surface(settings):
         return (surface, density, spread), density, found, np.ones(level.shape, bool)
-    for _ in range(settings.sharpening):
-        surface = naive_surface.sharpen(left, right, surface, level.scale)
-    if settings.sharpening:
-        bonds = naive_surface.bonds(left, strength, sharpness, surface)
     rest, usable = search_along(level, surface, settings)
     return naive_surface.fit_surface(surface + rest.disparity, bonds, *robust), density, rest, usable
 

@@ -84,17 +84,10 @@ def global_start(left, right, seen_left, seen_right, largest, count, noise):
 # --- The surface ----------------------------------------------------------------------------------------------------
 
 
-def bonds(guide, strength, sharpness, surface=None):
+def bonds(guide, strength, sharpness):
     """To the right (height, width - 1) and downward (height - 1, width) neighbours."""
-
-    def weaken(step, sharpness):
-        return np.maximum(1 - np.abs(step) * sharpness / 8, 0.3) ** 8
-
-    both = []
-    for axis in (1, 0):
-        bond = strength * weaken(np.diff(guide, axis=axis), sharpness)
-        both.append(bond if surface is None else bond * weaken(np.diff(surface, axis=axis), 1 / 0.3))
-    return both
+    steps = (np.abs(np.diff(guide, axis=axis)) for axis in (1, 0))
+    return [strength * np.maximum(1 - step * sharpness / 8, 0.3) ** 8 for step in steps]
 
 
 def sweep(field, bonds):
@@ -146,38 +139,6 @@ def warp_usable(usable, surface):
     place = np.clip(np.arange(width) - surface, 0, width - 1)
     good = np.take_along_axis(usable, place.astype(int), 1)
     return good & np.pad(good, ((0, 0), (0, 1)), "edge")[:, 1:]
-
-
-def sharpen(left, right, surface, scale):
-    """One round: near a jump each pixel takes the disparity, of five, under which the gradients agree best."""
-
-    def gradient(image):
-        padded = np.pad(image, ((0, 0), (1, 1)), "edge")
-        return padded[:, 2:] - padded[:, :-2]
-
-    height, width = left.shape
-    padded = np.pad(surface, 8, "edge")
-    offers = [surface]
-    for down, across in ((0, -8), (0, 8), (-8, 0), (8, 0)):
-        offers.append(padded[8 + down : 8 + down + height, 8 + across : 8 + across + width])
-    totals = []
-    for offer in offers:
-        place = np.clip(np.arange(width) - offer, 0, width - 1)
-        whole = np.floor(place).astype(int)
-        rows, slope = np.arange(height)[:, None], gradient(right)
-        here, there = slope[rows, whole], slope[rows, np.minimum(whole + 1, width - 1)]
-        there = np.where(whole + 1 < width, there, 0)  # beyond the border the image repeats
-        step = gradient(left) - here - (place - whole) * (there - here)
-        difference = np.pad(np.minimum(np.abs(step), 4 * 2 * scale), 2)
-        # Windows are cut at the top and the bottom, and count nothing beside the picture.
-        total = sum(
-            difference[2 + j : 2 + j + height, 2 + i : 2 + i + width] for j in range(-2, 3) for i in range(-2, 3)
-        )
-        totals.append(total)
-    totals[0] = totals[0] - 0.24 * 2 * scale * 25
-    best = np.argmin(totals, 0)
-    chosen = np.take_along_axis(np.array(offers), best[None], 0)[0]
-    return np.where(np.ptp(offers, axis=0) > 1, chosen, surface)
 
 
 # --- Uncertainty ----------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import pytest
 
 import bdis
 from bdis.matching import kernels
-from bdis.matching.detail import _line
-from bdis.matching.kernels.detail import DetailRules
+from bdis.matching.detail import covered_line
+from bdis.matching.kernels.covered import DetailRules
 from bdis.matching.kernels.layout import PAD, Map, Maps
 from bdis.matching.labels import Labels
 from bdis.matching.memory import Arena
@@ -130,7 +130,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     result = Maps(disparity=disparity, probability=probability, width=size[1])
     rules = DetailRules(smallest=-1.0, largest=12.0, is_dense=is_dense, odds=0.15)
     spread = Map(values=variance, width=size[1])
-    kernels.write_detail(map_of(detail), rules, result, spread, True, _line(size[1], Arena(0)), alone())
+    kernels.write_detail(map_of(detail), rules, result, spread, True, covered_line(size[1], Arena(0)), alone())
 
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
     is_covered = naive_detail.covered(expected)

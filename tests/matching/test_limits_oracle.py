@@ -84,7 +84,7 @@ def test_masks(preset, finest_level, masked, black):
 
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize(
-    "changes", [{"variance": True}, {"sharpening": 1}, {"dense": True}, {"finest_level": 0}], ids=str
+    "changes", [{"variance": True}, {"label_level": 0}, {"dense": True}, {"finest_level": 0}], ids=str
 )
 def test_several_threads_equal_the_oracle(changes, threads):
     """Sweeps and enlarging cross the seams between the rows of the threads."""

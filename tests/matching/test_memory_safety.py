@@ -100,7 +100,6 @@ def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, A
         "smoothing_edge": float(rng.choice([0.1, 8, 1000])),
         "smoothing_rounds": int(rng.integers(4)),
         "outlier_distance": float(rng.choice([0.01, 1.5, 100])),
-        "sharpening": int(rng.integers(3)),
         "slanted": bool(rng.integers(2)),
         "label_level": rng.choice([None, 0, 1, 3]),
         "refinement_rounds": int(rng.choice([0, 1, 3])),

@@ -33,7 +33,6 @@ VALUES = {
     "smoothing_edge":     (8.0,        8.0,        8.0,     8.0,     8.0,          8.0),
     "smoothing_rounds":   (1,          1,          1,       1,       1,            1),
     "outlier_distance":   (1.5,        1.5,        1.5,     1.5,     1.5,          1.5),
-    "sharpening":         (0,          0,          0,       0,       0,            0),
     "label_level":        (1,          0,          None,    None,    None,         None),
     "label_noise": (0.25,) * 6,
     "slanted":            (True,       True,       False,   False,   False,        False),

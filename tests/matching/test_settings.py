@@ -171,7 +171,6 @@ OUT_OF_RANGE = {
     "smoothing_edge": ((0, 0.05, 1001, np.inf), "from 0.1 to 1000 grey levels"),
     "smoothing_rounds": ((-1, 11), "from 0 to 10"),
     "outlier_distance": ((0, 0.001, 101, np.inf), "from 0.01 to 100 px of a level"),
-    "sharpening": ((-1, 11), "from 0 to 10"),
     "label_level": ((-1, 5), "None or from 0 to 4"),
     "label_noise": ((-0.1, 101, np.inf), "from 0 to 100 grey levels per px"),
     "slanted": ((), "True or False"),

@@ -15,7 +15,8 @@ from . import kernels
 from .certainty import odds_per_px2
 from .enlarge import Enlarge
 from .fusion import empty_map, empty_maps
-from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine, DetailRules
+from .kernels.covered import CoveredLine, DetailRules
+from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine
 from .kernels.layout import Map, map_stride
 from .labels import Labels, empty_padded_map
 from .levels import halved
@@ -83,7 +84,10 @@ class Detail:
         down, across = -(-height // BLOCK), -(-width // BLOCK)
         low, high, texture = (arena.zeros((down, across), np.float32) for _ in range(3))
         self._blocks = Blocks(low=low, high=high, texture=texture)
-        self._lines = for_members([_line(width, arena) for _ in range(settings.threads)])
+        threads = range(settings.threads)
+        sums = (4, map_stride(width) + 2 * LANES)
+        self._lines = for_members([DetailLine(sums=arena.zeros(sums, np.float32)) for _ in threads])
+        self._covered = for_members([covered_line(width, arena) for _ in threads])
         self._rules = DetailRules(
             smallest=settings.min_disparity,
             largest=math.inf if settings.max_disparity is None else settings.max_disparity,
@@ -109,7 +113,7 @@ class Detail:
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
         kernels.write_detail(
-            self._disparity, self._rules, self._result, self._variance, self._has_variance, self._lines, crew
+            self._disparity, self._rules, self._result, self._variance, self._has_variance, self._covered, crew
         )
 
     def kernels(self) -> list[Kernel]:
@@ -121,9 +125,9 @@ class Detail:
         return [*found, kernels.write_detail]
 
 
-def _line(width: int, arena: Arena) -> DetailLine:
-    return DetailLine(
-        sums=arena.zeros((4, map_stride(width) + 2 * LANES), np.float32),
+def covered_line(width: int, arena: Arena) -> CoveredLine:
+    """Room for one thread to find out what is covered in a row of ``width`` px."""
+    return CoveredLine(
         nearest=arena.zeros((1, map_stride(width) + LANES), np.float32),
         is_covered=arena.zeros((1, map_stride(width)), np.uint8),
     )

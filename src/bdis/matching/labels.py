@@ -9,7 +9,8 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .kernels.labels import ABREAST, SLOT, LabelCosts, LabelImages, LabelLine, PaddedMap
+from .kernels.label_images import LabelImages, LabelLine
+from .kernels.labels import ABREAST, SLOT, LabelCosts, PaddedMap
 from .kernels.layout import Map, Maps, image_stride, map_stride
 from .kernels.pyramid import Image, Seen
 from .memory import Arena, SharedMemory

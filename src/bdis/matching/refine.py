@@ -1,9 +1,8 @@
-"""The surface of the finest level: fitted, sharpened, searched along (beyond the paper)."""
+"""The surface of the finest level: fitted, and searched along (beyond the paper)."""
 
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
-from .edges import Edges
 from .fusion import empty_map
 from .kernels.layout import Map
 from .kernels.patches import Scratch
@@ -43,8 +42,6 @@ class Refinement:
         The surface.
     wide : Map or None
         A surface that reaches across holes, if every pixel is to be filled.
-    edges : Edges or None
-        Sharpens jumps before the second search.
     slanted : SlantedSearch or None
         The second search, along the surface.
     first_density : Map
@@ -61,10 +58,8 @@ class Refinement:
         self.first_density = Map(values=surface.density, width=surface.width)
         self.wide = empty_map(surface.height, surface.width, arena) if settings.dense else None
         self.slanted: SlantedSearch | None = None
-        self.edges: Edges | None = None
         if settings.slanted and settings.smoothing > 0:
             self.slanted = SlantedSearch(views, surface, min_segment, scratch, room, settings, arena)
-            self.edges = Edges(views, self.fit, settings, arena) if settings.sharpening else None
             self.first_density = empty_map(surface.height, surface.width, arena)
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
@@ -78,8 +73,6 @@ class Refinement:
             return
         fit.fit(self._found, False, crew)
         kernels.keep_density(fit.surface, self.first_density, crew)
-        if self.edges is not None:
-            self.edges.run(crew)
         slanted.run(has_hidden, crew)
         fit.add(slanted.rest, crew)
 
@@ -90,6 +83,4 @@ class Refinement:
             found.append(kernels.keep_known)
         if self.slanted is not None:
             found += [kernels.keep_density, *self.slanted.kernels()]
-        if self.edges is not None:
-            found += self.edges.kernels()
         return found

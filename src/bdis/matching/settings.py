@@ -116,10 +116,6 @@ class Settings:
         1.5, "Distance from the surface at which a disparity keeps a quarter of its weight.", group=_SURFACE,
         unit="px of a level", low=0.01, high=100, step=0.1,
     )
-    sharpening: int = setting(
-        0, "Number of times that pixels at depth edges choose the side they belong to; needs slanted.", group=_SURFACE,
-        low=0, high=10,
-    )
     label_level: int | None = setting(
         1,
         "Finest level on which every pixel chooses between sixteen disparities; the surface, which it needs, is drawn "
@@ -203,7 +199,7 @@ class Settings:
 
 
 _WITHOUT_SURFACE: dict[str, Any] = {
-    "start": "zero", "align_rows": "off", "smoothing": 0.0, "label_level": None, "sharpening": 0, "slanted": False,
+    "start": "zero", "align_rows": "off", "smoothing": 0.0, "label_level": None, "slanted": False,
     "refinement_rounds": 0, "level_weights": "1/n",
     "min_probability": 0.05,
 }  # fmt: skip

@@ -40,8 +40,6 @@ class SurfaceFit:
     ----------
     surface : Surface
         The surface, its density and its spread.
-    scratch : list of ndarray
-        Six maps to work in; nothing in them outlives the call of a kernel.
     """
 
     def __init__(self, guide: Image, strength: float, settings: Settings, arena: Arena):
@@ -58,12 +56,10 @@ class SurfaceFit:
         self._robust = FitSettings(rounds=settings.smoothing_rounds, tolerance=settings.outlier_distance)
         self._once = FitSettings(rounds=0, tolerance=settings.outlier_distance)
         bond_x, share_x = (arena.zeros((rows // LANES * stride, LANES), np.float32) for _ in range(2))
-        self.scratch = [plane() for _ in range(6)]
         self.surface = Surface(
             width=width, height=height, bond_x=bond_x, share_x=share_x, bond_y=plane(), share_y=plane(),
-            disparity=plane(), density=plane(), spread=plane(),
-            weight=self.scratch[0], rest=self.scratch[1], inverse=self.scratch[2], support_inverse=self.scratch[3],
-            target=self.scratch[4], total=self.scratch[5],
+            disparity=plane(), density=plane(), spread=plane(), weight=plane(), rest=plane(), inverse=plane(),
+            support_inverse=plane(), target=plane(), total=plane(),
         )  # fmt: skip
         self._lines = for_members(
             [SweepLines(lines=arena.zeros((2 * stride, LANES), np.float32)) for _ in range(settings.threads)]
@@ -71,11 +67,7 @@ class SurfaceFit:
 
     def bind(self, crew: Crew) -> None:
         """Bonds between neighbours, weaker across edges of the image."""
-        kernels.bind(self._guide, self.surface, self._bonds, False, crew)
-
-    def bind_across_jumps(self, crew: Crew) -> None:
-        """The same, weaker across jumps of the present surface as well."""
-        kernels.bind(self._guide, self.surface, self._bonds, True, crew)
+        kernels.bind(self._guide, self.surface, self._bonds, crew)
 
     def fit(self, found: Map, is_last: bool, crew: Crew) -> None:
         """Through the disparities ``found``; with its spread if it ``is_last``."""
@@ -91,7 +83,7 @@ class SurfaceFit:
 
     def fit_wide(self, found: Map, out: Map, crew: Crew) -> None:
         """A surface that reaches across holes, into ``out``; NaN where it does not reach."""
-        kernels.bind(self._guide, self.surface, self._wide_bonds, False, crew)
+        kernels.bind(self._guide, self.surface, self._wide_bonds, crew)
         kernels.smooth(found, self.surface, self._lines, self._once, False, False, crew)
         kernels.keep_known(self.surface, out, crew)
 

@@ -16,8 +16,8 @@ _FIRST = (
     "min_probability", "patch_size", "overlap", "smoothing", "min_disparity", "max_disparity", "dense",
 )  # fmt: skip
 _MORE = (
-    "max_iterations", "finest_level", "slanted", "smoothing_edge", "smoothing_rounds", "outlier_distance", "sharpening",
-    "min_support", "min_valid", "min_island", "threads",
+    "max_iterations", "finest_level", "slanted", "smoothing_edge", "smoothing_rounds", "outlier_distance",
+    "label_level", "min_support", "min_valid", "min_island", "threads",
 )  # fmt: skip
 _DECLARED = declarations(Settings)
 _SLIDER_STEPS = 100.5  # a slider is for a range of at most this many steps; one of 1000 could not be aimed

@@ -2,8 +2,8 @@
 
 from .bonds import bind
 from .certainty import score_by_variance, score_dense, score_scatter, score_surface
-from .detail import choose_candidates, compare_candidates, write_detail
-from .edges import sharpen
+from .covered import write_detail
+from .detail import choose_candidates, compare_candidates
 from .enlarge import (
     copy_maps,
     copy_variance,
@@ -14,8 +14,8 @@ from .enlarge import (
     hide_unseen_variance,
 )
 from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
+from .label_images import describe_images
 from .labels import (
-    describe_images,
     fill_from_background,
     keep_what_both_see,
     offer_labels,
@@ -103,7 +103,6 @@ __all__ = [
     "score_scatter",
     "score_surface",
     "search_patches",
-    "sharpen",
     "shift_rows",
     "shift_seen",
     "smooth",

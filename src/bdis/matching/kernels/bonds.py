@@ -1,6 +1,6 @@
 """The bonds between neighbouring pixels of a surface, and what its recursions need of them.
 
-A bond is weak across edges of the left image, and where asked for across jumps of the present surface.
+A bond is weak across edges of the left image.
 """
 
 from numba import float32, int32, int64, uint64
@@ -15,7 +15,6 @@ from .pyramid import Image
 from .surface import Surface
 
 # What halving and doubling each of these does to error and coverage was measured: docs/constants.md.
-JUMP = 0.3  # px of the level, a step of the surface that leaves 1/e of a bond; 0.15 and 0.6 raise the error by 3 %
 WEAKEST = 0.3  # ^8 is the least that is left of a bond, so that what is known reaches every pixel; 0.6: +2 % error
 
 
@@ -45,10 +44,10 @@ def weaken(step, sharpness):
 
 
 @inner
-def bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end):
+def bond_rows(left, surface, strength, sharpness, begin, end):
     """Bonds to the right neighbour, rows ``begin`` to ``end - 1`` of ``surface.total``; 0 from the last column on."""
     out, width = surface.total, surface.width
-    factor, scale, jump = splat(float32(sharpness)), splat(float32(strength)), splat(float32(1 / JUMP))
+    factor, scale = splat(float32(sharpness)), splat(float32(strength))
     zero, last = splat(float32(0)), splat(int32(width - 1))
     for y in range(uint64(begin), uint64(end)):
         for x in range(uint64(0), uint64(out.shape[1]), uint64(LANES)):
@@ -57,16 +56,14 @@ def bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end):
                 continue
             step = to_float(load(left, y, x + uint64(PAD + 1)) - load(left, y, x + uint64(PAD)))
             bond = scale * weaken(step, factor)
-            if cut_jumps:
-                bond = bond * weaken(load(surface.disparity, y, x + uint64(1)) - load(surface.disparity, y, x), jump)
             store(out, y, x, select(lane_numbers() + splat(int32(x)) < last, bond, zero))
 
 
 @inner
-def bond_columns(left, surface, strength, sharpness, cut_jumps, begin, end):
+def bond_columns(left, surface, strength, sharpness, begin, end):
     """Bonds to the neighbour below, rows ``begin`` to ``end - 1`` of ``surface.bond_y``; 0 in the last row."""
     width = surface.width
-    factor, jump = splat(float32(sharpness)), splat(float32(1 / JUMP))
+    factor = splat(float32(sharpness))
     last = left.shape[0] - 1
     for y in range(begin, end):
         row, below = uint64(y), uint64(min(y + 1, last))
@@ -74,8 +71,6 @@ def bond_columns(left, surface, strength, sharpness, cut_jumps, begin, end):
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             step = to_float(load(left, below, x + uint64(PAD)) - load(left, row, x + uint64(PAD)))
             bond = scale * weaken(step, factor)
-            if cut_jumps:
-                bond = bond * weaken(load(surface.disparity, below, x) - load(surface.disparity, row, x), jump)
             store(surface.bond_y, row, x, bond)
 
 
@@ -111,23 +106,22 @@ def shares_along_columns(surface, begin, end):
 
 
 @kernel
-def bind(guide: Image, surface: Surface, bonds: Bonds, cut_jumps: bool, crew: Crew) -> None:
+def bind(guide: Image, surface: Surface, bonds: Bonds, crew: Crew) -> None:
     """Bonds between the pixels of the left image, weakened by the steps between them.
 
-    ``cut_jumps``: steps of the present surface weaken them as well.  Writes ``surface.bond_x``, ``share_x``,
-    ``bond_y`` and ``share_y``.
+    Writes ``surface.bond_x``, ``share_x``, ``bond_y`` and ``share_y``.
     """
     left, height = guide.pixels, surface.height
     strength, sharpness = bonds.strength, bonds.sharpness
     begin, end = share(crew, height, LANES)
     zero = splat(float32(0))
-    bond_rows(left, surface, strength, sharpness, cut_jumps, begin, end)
+    bond_rows(left, surface, strength, sharpness, begin, end)
     if begin < end == height:  # rows that only fill the last tile
         for y in range(uint64(height), uint64(surface.total.shape[0])):
             for x in range(uint64(0), uint64(surface.total.shape[1]), uint64(LANES)):
                 store(surface.total, y, x, zero)
     shares_along_rows(surface, begin, end)
-    bond_columns(left, surface, strength, sharpness, cut_jumps, begin, end)
+    bond_columns(left, surface, strength, sharpness, begin, end)
     if not meet(crew):
         return
     begin, end = share(crew, surface.width, LANES)

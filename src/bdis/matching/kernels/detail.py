@@ -7,12 +7,11 @@ texture both explain the images alike, and the surface stays.  Near depth edges 
 labels jump and the image has texture, the better one of both wins.
 """
 
-import numpy as np
 from numba import float32, int32, int64, uint64
 
 from ...vector.cache import inner
 from ...vector.crew import Crew, meet, share
-from ...vector.records import Bytes, Floats, Record, Shorts, kernel
+from ...vector.records import Floats, Record, Shorts, kernel
 from ...vector.simd import (
     LANES,
     absolute,
@@ -21,20 +20,17 @@ from ...vector.simd import (
     lane_numbers,
     larger,
     load,
-    mask_bits,
     select,
-    slide,
     smaller,
     splat,
     store,
     to_float,
     to_int,
-    trailing_zeros,
 )
-from ...vector.tiles import gather_short_pairs, smallest_lane
+from ...vector.tiles import gather_short_pairs
 from .labels import PaddedMap
-from .layout import PAD, ROWS, Map, Maps
-from .pyramid import Image
+from .layout import PAD, Map
+from .pyramid import Image, gradient
 
 RADIUS = 2  # px, windows are 5x5
 LARGEST_DIFFERENCE = 4.0  # grey levels per px, the gradients of a pixel differ by no more
@@ -42,7 +38,6 @@ BLOCK = 8  # px, edges are looked for in blocks of 8x8 and those around
 JUMP = 3.0  # px, labels that differ by more within them are a depth edge
 TEXTURE = 4.0  # grey levels per px, root mean square of the gradient, at which their edge is believed
 WINDOW = (2 * RADIUS + 1) * (2 * RADIUS + 1)
-COVERED_PX = 1.0  # px, a pixel that is nearer by so much covers another one
 CLEARLY = 0.4  # grey levels per px, mean difference by which a label must be better than the surface
 
 
@@ -96,25 +91,6 @@ class Blocks(Record):
     texture: Floats
 
 
-class DetailRules(Record):
-    """What may be in the result.
-
-    Attributes
-    ----------
-    smallest, largest : float
-        px, limits of disparity.
-    is_dense : bool
-        Every pixel keeps a disparity: what is covered in the right image lies with the background.
-    odds : float
-        Of being wrong per px^2 of variance.
-    """
-
-    smallest: float
-    largest: float
-    is_dense: bool
-    odds: float
-
-
 class DetailLine(Record):
     """Room for one thread.
 
@@ -123,15 +99,9 @@ class DetailLine(Record):
     sums : ndarray of float32, shape (4, 16 + map stride + 16)
         A row of the surface, sums over the rows of windows under both disparities, and by how much a label must be
         better; before that three rows to survey blocks.
-    nearest : ndarray of float32, shape (1, map stride + 16)
-        px, the largest disparity that leads to each pixel of a row of the right image.
-    is_covered : ndarray of uint8, shape (1, map stride)
-        1 where another pixel covers the same place in the right image.
     """
 
     sums: Floats
-    nearest: Floats
-    is_covered: Bytes
 
 
 @inner
@@ -167,14 +137,6 @@ def enlarge_labels_row(filled, found, level_width, y, candidates):
         value = gather(found, row, col)
         store(candidates.labels, uint64(y), x, scale * gather(filled, row, col + pad))
         store(candidates.known, uint64(y), x, select(value == value, one, none))
-
-
-@inner
-def gradient_row(image, out, y, width):
-    """Twice the central difference of a row; 0 beyond the border."""
-    row, one = uint64(y), uint64(1)
-    for x in range(uint64(PAD), uint64(PAD + width + LANES), uint64(LANES)):
-        store(out, row, x, load(image, row, x + one) - load(image, row, x - one))
 
 
 @inner
@@ -233,8 +195,8 @@ def compare_candidates(
     for y in range(begin, end):
         enlarge_surface_row(surface.values, surface.width, surface_height, y, candidates, line.sums)
         enlarge_labels_row(filled.values, found.values, filled.width, y, candidates)
-        gradient_row(left.pixels, candidates.gradient_left, y, width)
-        gradient_row(right.pixels, candidates.gradient_right, y, width)
+        gradient(left.pixels, candidates.gradient_left, y, y + 1)
+        gradient(right.pixels, candidates.gradient_right, y, y + 1)
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             of_surface = difference(candidates, load(candidates.surface, row, x), row, x, largest)
@@ -305,129 +267,4 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
             better = add_columns(sums, uint64(2), x) + margin < add_columns(sums, uint64(1), x)
             better = better & ((load(candidates.known, row, x) > none) | (margin == none))
             store(out.values, row, x, select(better, load(candidates.labels, row, x), load(candidates.surface, row, x)))
-    meet(crew)
-
-
-@inner
-def mark_out_of_order(disparity, y, width, is_marked):
-    """Mark the pixels of a row that have one on their right which lies further left in the right image.
-
-    Only these can be covered.  Returns the first and last + 1 of those that may be marked; the first is not below the
-    last if there are none.
-    """
-    row, none, one, nowhere = uint64(y), splat(int32(0)), splat(int32(1)), splat(float32(1e9))
-    first, stop = width, 0
-    leftmost = nowhere  # place of all pixels further right
-    x = width
-    while x > 0:
-        done, x = splat(int32(x)), max(x - LANES, 0)  # the last sixteen overlap: rows of the result follow each other
-        column, value = lane_numbers() + splat(int32(x)), load(disparity, row, uint64(x))
-        place = select(value == value, to_float(column) - value, nowhere)
-        after = slide(place, leftmost, 1)  # the leftmost of those after each lane
-        after = smaller(after, slide(after, leftmost, 1))
-        after = smaller(after, slide(after, leftmost, 2))
-        after = smaller(after, slide(after, leftmost, 4))
-        after = smaller(after, slide(after, leftmost, 8))
-        found = (after < place) & (value == value)
-        before = select(column < done, none, load(is_marked, uint64(0), uint64(x)))
-        store(is_marked, uint64(0), uint64(x), select(found & (column < done), one, before))
-        bits = mask_bits(found)
-        if bits:
-            first, stop = x + trailing_zeros(bits), max(stop, x + LANES)
-        leftmost = smallest_lane(smaller(after, place))
-    return first, stop
-
-
-@inner
-def mark_covered(disparity, y, width, nearest, is_covered):
-    """Which pixels of a row are covered in the right image: one on their right, nearer by a pixel, lies in the same
-    place.
-
-    Returns the first and last + 1 of those that may be.  ``nearest`` is a row to work in: the largest disparity that
-    leads to each right pixel.
-    """
-    first, stop = mark_out_of_order(disparity, y, width, is_covered)
-    if first >= stop:
-        return first, stop
-    row = uint64(y)
-    for x in range(uint64(0), uint64(width + 1), uint64(LANES)):
-        store(nearest, uint64(0), x, splat(float32(-1e9)))
-    for x in range(uint64(first), uint64(width)):  # what covers a pixel lies on its right
-        value = disparity[row, x]
-        place = float32(x) - value
-        if place >= float32(0) and place < float32(width):
-            at = uint64(place)
-            nearest[0, at] = max(nearest[0, at], value)
-            nearest[0, at + uint64(1)] = max(nearest[0, at + uint64(1)], value)
-    for x in range(uint64(first), uint64(stop)):
-        if is_covered[0, x]:
-            value = disparity[row, x]
-            place = float32(x) - value + float32(0.5)
-            covered = False
-            if place >= float32(0) and place < float32(width):
-                covered = nearest[0, uint64(place)] > value + float32(COVERED_PX)
-            is_covered[0, x] = covered
-    return first, stop
-
-
-@inner
-def fill_covered(result, variance, has_variance, y, first, stop, is_covered, odds):
-    """Covered pixels take the background beside them, and may be wrong by half the step to the foreground."""
-    values, probability, width = result.disparity, result.probability, result.width
-    row = uint64(y)
-    last = values[row, uint64(first - 1)] if first > 0 else float32(np.nan)
-    for x in range(uint64(first), uint64(stop)):  # from the left
-        if is_covered[0, x]:
-            values[row, x] = last
-        else:
-            last = values[row, x]
-    last = values[row, uint64(stop)] if stop < width else float32(np.nan)
-    for k in range(stop - first):  # and from the right, where the foreground is
-        x = uint64(stop - 1 - k)
-        if not is_covered[0, x]:
-            last = values[row, x]
-            continue
-        before = values[row, x]
-        step = last - before if last == last and before == before else float32(0)
-        if before != before or last < before:
-            values[row, x] = last
-        doubt = float32(0.25) * step * step
-        if has_variance:
-            variance[row, x] += doubt
-        probability[row, x] = probability[row, x] / (float32(1) + probability[row, x] * float32(odds) * doubt)
-
-
-@inner
-def write_row(detail, y, width, smallest, largest, result):
-    """Disparities of a row, within the limits, where the result has any."""
-    row, unknown = uint64(y), splat(float32(np.nan))
-    low, high = splat(float32(smallest)), splat(float32(largest))
-    x = 0
-    while x < width:
-        x = min(x, width - LANES)  # the last sixteen overlap: rows of the result follow each other
-        known, value = load(result, row, uint64(x)), load(detail, row, uint64(x))
-        value = smaller(larger(value, low), high)
-        store(result, row, uint64(x), select(known == known, value, unknown))
-        x += LANES
-
-
-@kernel
-def write_detail(
-    detail: Map, rules: DetailRules, result: Maps, variance: Map, has_variance: bool, line: DetailLine, crew: Crew
-) -> None:
-    """Disparities of the result where it has any; what is covered in the right image is unknown, or background."""
-    values, width, disparity, probability = detail.values, detail.width, result.disparity, result.probability
-    begin, end = share(crew, values.shape[0], ROWS)
-    for y in range(begin, end):
-        write_row(values, y, width, rules.smallest, rules.largest, disparity)
-        first, stop = mark_covered(disparity, y, width, line.nearest, line.is_covered)
-        if rules.is_dense:
-            if first < stop:
-                fill_covered(result, variance.values, has_variance, y, first, stop, line.is_covered, rules.odds)
-            continue
-        for x in range(uint64(first), uint64(max(first, stop))):
-            if line.is_covered[0, x]:
-                disparity[uint64(y), x], probability[uint64(y), x] = np.nan, 0
-                if has_variance:
-                    variance.values[uint64(y), x] = np.nan
     meet(crew)
