@@ -94,3 +94,13 @@ def test_a_preset_fills_the_controls_and_keeps_variance_and_threads(panel):
     assert used[-1].settings == bdis.PRESETS["paper"]
     assert gui.controls["Patch size, px"].value == 10
     assert gui.controls["Max. disparity, px"].value == ""
+
+
+def test_a_whole_number_that_may_be_empty_is_one(panel):
+    gui, used = panel
+    gui.change("Label level", "0")
+    assert repr(used[-1].settings.label_level) == "0"
+    gui.change("Label level", "0.5")
+    assert "label_level must be a whole number" in gui.message.content
+    gui.change("Label level", "")
+    assert used[-1].settings.label_level is None

@@ -125,6 +125,9 @@ def _value(name: str, shown: Any) -> Any:
         return shown
     text = shown.strip()
     try:
-        return float(text) if text else None
+        number = float(text) if text else None
     except ValueError:
         raise ValueError(f"{name} must be a number or empty, but it is {text!r}") from None
+    if number is not None and _DECLARED[name].kind is int and number.is_integer():
+        return int(number)
+    return number
