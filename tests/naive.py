@@ -170,7 +170,7 @@ def label_level(level, parent, settings):
 
 def add_detail(levels, labels, surface, settings):
     """px of the image for each of its pixels, from the ``surface`` and the ``labels`` of the finest level that is
-    searched, and from labels on finer levels.
+    searched, and from labels on finer levels; and the label of each pixel.
     """
     number = settings.finest_level
     for level in levels:
@@ -178,6 +178,9 @@ def add_detail(levels, labels, surface, settings):
             labels, number = label_level(level, labels, settings), level.number
     image = levels[-1]
     left, right = image.images
+    nearest = 2**number * naive_detail.repeated(
+        naive_labels.fill_from_background(labels.disparity), 2**number, left.shape
+    )
     disparity = naive_detail.choose(
         left, right, surface, labels.disparity, 2**settings.finest_level, 2**number, image.scale
     )
@@ -186,7 +189,24 @@ def add_detail(levels, labels, surface, settings):
         disparity, _ = naive_variational.refine(
             *grey, *image.seen, disparity, settings.refinement_rounds, settings.refinement_smoothing
         )
-    return np.clip(disparity, settings.min_disparity, settings.max_disparity)
+    return disparity, nearest
+
+
+def judge_detail(detail, labels, image, surface, known, surface_variance, settings):
+    """Disparity, probability and variance at full resolution; what the right camera does not see is unknown, or lies
+    with the background.
+    """
+    wide = naive_detail.enlarged(surface, 2**settings.finest_level, detail.shape)
+    mismatch = naive_detail.mismatch(*image.images, detail, image.scale)
+    variance = naive_detail.variance(detail, wide, labels, surface_variance, mismatch, naive_surface.DETAIL_WEIGHTS)
+    disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
+    is_covered = naive_detail.covered(disparity, mismatch)
+    if settings.dense:
+        disparity, doubt = naive_detail.fill_covered(disparity, is_covered)
+        variance = variance + doubt
+    else:
+        disparity = np.where(is_covered | (mismatch > naive_detail.UNMATCHED), np.nan, disparity)
+    return disparity, variance
 
 
 # --- Beyond the paper: the finest level once more, along a smooth surface --------------------------------------------
@@ -370,26 +390,26 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         found = solve_surface(finest, found, settings)
     elif settings.variance is True:  # beyond the paper
         found = measure_scatter(finest, found, settings)
+    disparity, probability, variance = enlarge(found, left.shape[:2], settings)  # beyond the paper: of the law
+    follows_law = settings.variance is True
     if settings.variance == "paper":  # [III-E]
-        variance = fuse_variance(found.patches, found.pair, settings, finest.scale)
-        found = found._replace(variance=np.where(np.isnan(found.disparity), np.nan, variance))
-
-    disparity, probability, variance = enlarge(found, left.shape[:2], settings)
+        of_paper = fuse_variance(found.patches, found.pair, settings, finest.scale)
+        of_paper = found._replace(variance=np.where(np.isnan(found.disparity), np.nan, of_paper))
+        *_, of_paper = enlarge(of_paper, left.shape[:2], settings)
     if not settings.dense:  # nothing is known of a pixel that the left camera did not see
-        disparity, variance = (np.where(seen[0], values, np.nan) for values in (disparity, variance))
-        probability = np.where(seen[0], probability, 0)
+        disparity = np.where(seen[0], disparity, np.nan)
     if labels is not None:  # beyond the paper
         surface = found.disparity if settings.dense else found.surface
-        detail = add_detail([level.moved(rows) for level in levels], labels, surface, settings)
-        disparity = np.where(np.isnan(disparity), np.nan, detail)
-        is_covered = naive_detail.covered(disparity)
-        if settings.dense:
-            disparity, doubt = naive_detail.fill_covered(disparity, is_covered)
-            variance = variance + doubt
-            probability = probability / (1 + probability * naive_surface.ODDS_PER_PX2 * doubt)
-        else:
-            disparity, variance = (np.where(is_covered, np.nan, values) for values in (disparity, variance))
-            probability = np.where(is_covered, 0, probability)
+        moved = [level.moved(rows) for level in levels]
+        known, (detail, nearest) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
+        disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, settings)
+        follows_law = True
+    if follows_law:
+        probability = naive_surface.probability_of(variance)
+    if settings.variance == "paper":
+        variance = of_paper
+    probability = np.where(np.isnan(disparity), 0, probability)
+    variance = np.where(np.isnan(disparity), np.nan, variance)
     memory = None
     if settings.smoothing:  # beyond the paper
         disparity, memory = naive_video.average(disparity, rows.left[1], settings, previous)

@@ -15,6 +15,11 @@ BLOCK = 8  # px
 JUMP = 3.0  # px
 TEXTURE = 4.0  # grey levels per px
 COVERED = 1.0  # px
+WORSE = 0.1  # mismatch
+UNMATCHED = 0.5  # mismatch
+FAINT = 3.0  # grey levels per px
+FARTHEST = 16.0  # px
+FARTHEST_LABEL = 2.0  # px
 
 
 def enlarged(surface, px, shape):
@@ -93,22 +98,28 @@ def choose(left, right, surface, found, surface_px, found_px, scale):
     return np.where((known | near) & better, labels, wide)
 
 
-def covered(disparity):
-    """Pixels that another one covers in the right image: nearer by more than a px, and in the same place.
+def covered(disparity, mismatch):
+    """Pixels that the right camera does not see because another one lies in the same place of its image.
 
-    A pixel on their right lies further left in the right image: else they are a steep slope, not behind something.
+    Of two pixels in one place the nearer one, by more than a px, is seen, unless the images match clearly worse there.
+    A pixel may be covered if one on its right lies further left in the right image, and may cover if one on its left
+    lies further right: else there is a steep slope, and nothing behind something.
     """
     height, width = disparity.shape
     out = np.zeros((height, width), bool)
     for y in range(height):
-        places, nearest = np.arange(width) - disparity[y], np.full(width + 1, -np.inf)
-        for place, value in zip(places, disparity[y]):
-            if 0 <= place < width:
-                at = int(place)
-                nearest[at : at + 2] = np.maximum(nearest[at : at + 2], value)
-        for x, (place, value) in enumerate(zip(places, disparity[y])):
-            if 0 <= place + 0.5 < width and (places[x + 1 :] < place).any():
-                out[y, x] = nearest[int(place + 0.5)] > value + COVERED
+        places, claims = np.arange(width) - disparity[y], np.full(width + 1, -1)
+        for x, place in enumerate(places):
+            if 0 <= place < width and (places[:x] > place).any():
+                for at in (int(place), int(place) + 1):
+                    if claims[at] < 0 or disparity[y, x] > disparity[y, claims[at]]:
+                        claims[at] = x
+        for x, place in enumerate(places):
+            if out[y, x] or not 0 <= place + 0.5 < width or not (places[x + 1 :] < place).any():
+                continue
+            nearer = claims[int(place + 0.5)]
+            if nearer >= 0 and disparity[y, nearer] > disparity[y, x] + COVERED:
+                out[y, nearer if mismatch[y, nearer] > mismatch[y, x] + WORSE else x] = True
     return out
 
 
@@ -122,3 +133,36 @@ def fill_covered(disparity, is_covered):
         filled[y, x] = min(beside)
         doubt[y, x] = (max(beside) - min(beside)) ** 2 / 4
     return filled, doubt
+
+
+# --- How sure is a pixel --------------------------------------------------------------------------------------------
+
+
+def around(values, radius):
+    """All values of the windows around each pixel; the border repeats."""
+    offsets = range(-radius, radius + 1)
+    return np.stack([shifted(values, j, i) for j in offsets for i in offsets])
+
+
+def mismatch(left, right, disparity, scale):
+    """How far the gradients of both images differ in windows of 5x5, over how strong they are."""
+    height, width = left.shape
+    place = np.clip(np.arange(width) - disparity, 0, width - 1)
+    whole = np.floor(place).astype(int)
+    rows, slope = np.arange(height)[:, None], gradient(right)
+    here, there = slope[rows, whole], slope[rows, np.minimum(whole + 1, width - 1)]
+    there = here + (place - whole) * (there - here)
+    differences, strengths = np.abs(gradient(left) - there), np.abs(gradient(left)) + np.abs(there)
+    return around(differences, 2).mean(0) / (around(strengths, 2).mean(0) + FAINT * 2 * scale)
+
+
+def variance(disparity, surface, labels, surface_variance, mismatch, weights):
+    """px^2, from what tells of errors."""
+    near = around(disparity, 1)
+    jump = np.minimum(near.max(0) - near.min(0), FARTHEST) * mismatch
+    bend = np.minimum(np.abs(disparity - around(disparity, 4).mean(0)), FARTHEST)
+    move = np.minimum(np.abs(disparity - surface), FARTHEST)
+    apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
+    by_surface, by_jump, by_bend, by_move, by_label = weights
+    unsure = (by_surface + by_label * apart) * surface_variance
+    return unsure + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2

@@ -4,13 +4,14 @@ Nothing here is shared with the kernels.  Arrays are float64 (height, width) of 
 """
 
 import numpy as np
+import scipy.stats
 
 DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but it is needed to measure or to fill
 
-# Weights of the error model, px^2 of the level, and what a px^2 of the image adds to the odds of an error above 1 px.
+# Weights of the error model, px^2 of the level; and at full resolution of surface, jump, bend, move and label.
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 9e-4, "spread": 0.77, "slope": 0.32, "hole": 0.81, "rest": 2.9}
-ODDS_PER_PX2 = 0.15
+DETAIL_WEIGHTS = 0.3, 30.0, 8.0, 1.5, 0.4
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------
@@ -165,7 +166,8 @@ def surface_variance(surface, density, spread, weights):
 
 def probability_of(variance):
     """That the error is below 1 px, for a variance in px^2 of the image."""
-    return 1 / (1 + ODDS_PER_PX2 * variance)
+    scale = np.sqrt(variance / 3)  # of Student's t with three degrees of freedom
+    return 2 * scipy.stats.t.cdf(1 / scale, 3) - 1
 
 
 def thin(disparity):

@@ -7,12 +7,13 @@ import pytest
 
 import bdis
 from bdis.matching import kernels
-from bdis.matching.detail import covered_line
+from bdis.matching.detail import covered_line, doubt_line
 from bdis.matching.kernels.covered import DetailRules
-from bdis.matching.kernels.layout import PAD, Map, Maps
+from bdis.matching.kernels.doubt import Cues, DoubtWeights
+from bdis.matching.kernels.layout import PAD, Map, Maps, image_stride
 from bdis.matching.labels import Labels
 from bdis.matching.memory import Arena
-from tests import naive_detail, naive_labels
+from tests import naive_detail, naive_labels, naive_surface
 from tests.matching.records import alone, map_of
 from tests.scenes import smooth_noise, warped_pair
 
@@ -30,6 +31,12 @@ def solved(size, hidden=False, **settings: Any):
     matcher = bdis.StereoMatcher("balanced", **settings)
     result = matcher.match(left, right)
     return left, right, matcher._stages, result
+
+
+def padded(values):
+    """As an image lies in memory, 0 beyond its border."""
+    width = values.shape[1]
+    return np.pad(values, ((0, 0), (PAD, image_stride(width) - PAD - width)))
 
 
 def pixels(image):
@@ -72,10 +79,9 @@ def test_every_pixel_takes_the_surface_or_its_label(size, levels):
     np.testing.assert_allclose(candidates.labels[:, :width], labels, atol=1e-5)
     known = ~np.isnan(naive_detail.repeated(found, found_px, size))
     np.testing.assert_array_equal(candidates.known[:, :width], known)
-    for computed, disparity in ((candidates.surface_cost, wide), (candidates.labels_cost, labels)):
-        reference = naive_detail.difference(left, right, disparity, scale)
-        # Under a disparity that is off by 1e-6 px in float32 a gradient of thousands moves by as many thousandths.
-        np.testing.assert_allclose(computed[:, :width], reference, atol=0.05)
+    by_surface, by_labels = (naive_detail.difference(left, right, values, scale) for values in (wide, labels))
+    # Under a disparity that is off by 1e-6 px in float32 a gradient of thousands moves by as many thousandths.
+    np.testing.assert_allclose(candidates.gain[:, :width], by_surface - by_labels, atol=0.1)
 
     reference = naive_detail.choose(left, right, surface, found, surface_px, found_px, scale)
     margin = np.abs(naive_detail.advantage(left, right, wide, labels, scale) - naive_detail.CLEARLY)
@@ -122,26 +128,40 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         detail = np.clip(5 + np.cumsum(steps, 1), -1, 12)
     if not is_dense:
         before[rng.random(size) < 0.3] = np.nan
-    disparity, probability, variance = (
-        before.astype(np.float32),
-        np.full(size, 0.8, np.float32),
-        np.ones(size, np.float32),
-    )
+    images = [rng.normal(0, 60, size) for _ in range(2)]
+    for image in images:  # one part has no texture, and matches
+        image[:, size[1] // 3 :] *= 0.05
+    disparity, probability, variance = before.astype(np.float32), np.ones(size, np.float32), np.empty(size, np.float32)
     result = Maps(disparity=disparity, probability=probability, width=size[1])
-    rules = DetailRules(smallest=-1.0, largest=12.0, is_dense=is_dense, odds=0.15)
-    spread = Map(values=variance, width=size[1])
-    kernels.write_detail(map_of(detail), rules, result, spread, True, covered_line(size[1], Arena(0)), alone())
+    rules = DetailRules(smallest=-1.0, largest=12.0, is_dense=is_dense, has_variance=True, judges_variance=True)
+    surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
+    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7}
+    gradients = [np.ascontiguousarray(padded(naive_detail.gradient(np.rint(image))), np.int16) for image in images]
+    cues = Cues(
+        surface=map_of(surface).values, labels=map_of(labels).values, gradient_left=gradients[0],
+        gradient_right=gradients[1], grey=1.0,
+    )  # fmt: skip
+    kernels.write_detail(
+        map_of(detail), cues, DoubtWeights(**weights), rules, result, Map(values=variance, width=size[1]),
+        covered_line(size[1], Arena(0)), doubt_line(size[1], Arena(0)), alone(),
+    )  # fmt: skip
 
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
-    is_covered = naive_detail.covered(expected)
+    mismatch = naive_detail.mismatch(*(np.rint(image) for image in images), detail, 1.0)
+    doubt = naive_detail.variance(detail, surface, labels, 1.0, mismatch, weights.values())
+    is_covered, is_unmatched = naive_detail.covered(expected, mismatch), mismatch > naive_detail.UNMATCHED
     assert is_covered.any()
-    filled, doubt = naive_detail.fill_covered(expected, is_covered)
-    if not is_dense:
-        filled, doubt = np.where(is_covered, np.nan, expected), np.where(is_covered, np.nan, 0)
-    np.testing.assert_allclose(disparity, filled, atol=1e-6)
-    np.testing.assert_allclose(variance, 1 + doubt, rtol=1e-5)
-    lowered = 0.8 / (1 + 0.8 * 0.15 * doubt)
-    np.testing.assert_allclose(probability, lowered if is_dense else np.where(is_covered, 0, 0.8), rtol=1e-5)
+    assert (is_unmatched & ~is_covered).any()
+    assert size[1] < 20 or not is_unmatched.all()
+    if is_dense:
+        expected, more = naive_detail.fill_covered(expected, is_covered)
+        doubt = doubt + more
+    else:
+        expected = np.where(is_covered | is_unmatched, np.nan, expected)
+    np.testing.assert_allclose(disparity, expected, atol=1e-6)
+    known = ~np.isnan(expected)
+    np.testing.assert_allclose(variance, np.where(known, doubt, np.nan), rtol=1e-4)
+    np.testing.assert_allclose(probability, np.where(known, naive_surface.probability_of(doubt), 0), atol=2e-5)
 
 
 @pytest.mark.parametrize("color", [False, True], ids=["grey", "RGB"])

@@ -112,16 +112,17 @@ def test_variance_and_probability(size):
     (scored,) = stages.certainty
     density = np.minimum(density, scored._first_density.values[:, :width])
     variance = naive_surface.surface_variance(surface, density, spread, naive_surface.SURFACE_WEIGHTS)
-    probability = 1 / (1 + naive_surface.ODDS_PER_PX2 * 4 * variance)
+    probability = naive_surface.probability_of(4 * variance)
     place = np.arange(width) - surface
     known = (place >= -0.5) & (place <= width - 0.5) & (probability >= 0.2)
     known &= surface >= -0.5  # the least disparity is 0, give or take half a px
     disparity = np.where(known, np.maximum(surface, 0), np.nan)
-    up_disparity, up_probability = naive.upsample(disparity, np.where(known, probability, 0), *left.shape)
+    up_disparity, _ = naive.upsample(disparity, np.where(known, probability, 0), *left.shape)
     up_variance, _ = naive.upsample(np.where(known, 2 * variance, np.nan), np.zeros_like(variance), *left.shape)
     np.testing.assert_allclose(result.disparity, up_disparity, atol=1e-4)
-    np.testing.assert_allclose(result.probability, up_probability, atol=1e-4)
     np.testing.assert_allclose(result.variance, up_variance, rtol=1e-3)
+    law = np.where(np.isnan(up_variance), 0, naive_surface.probability_of(up_variance))
+    np.testing.assert_allclose(result.probability, law, atol=1e-4)
 
 
 def test_the_papers_variance():

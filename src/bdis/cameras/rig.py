@@ -174,12 +174,11 @@ class Rig:
         >>> f"{variance[0, 0]:.2f} mm^2"
         '0.16 mm^2'
         """
-        if result.variance is None:
-            raise ValueError("the result has no variance; ask the matcher for it: StereoMatcher(..., variance=True)")
+        variance = result.known_variance()
         shift = self._disparity_from_infinity(result)
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = np.float32(self.focal_px * self.baseline_mm) / (shift * shift)  # mm per px
-            return np.where(shift > 0, slope * slope * result.variance, np.float32(np.nan))
+            return np.where(shift > 0, slope * slope * variance, np.float32(np.nan))
 
     def depth_sigma(self, result: StereoResult) -> NDArray[np.float32]:
         """Standard deviation of the depth.
@@ -208,6 +207,50 @@ class Rig:
         '0.400 mm'
         """
         return np.sqrt(self.depth_variance(result))
+
+    def depth_interval(
+        self, result: StereoResult, share: float = 0.95
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Nearest and farthest depth between which a share of the true depths lies.
+
+        It is exact also where the uncertainty is not small beside the disparity: there the far end is much further away
+        than the near one, and `depth_sigma`, which is linear, covers too little.
+
+        Parameters
+        ----------
+        result : StereoResult
+            Result of a matcher with ``variance=True``.
+        share : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        nearest, farthest : ndarray of float32, shape (h, w)
+            Depth in mm; NaN where it is unknown.  The farthest is infinite where the point may be at infinity.
+
+        Raises
+        ------
+        ValueError
+            The result has no variance, its size is not that of the rig, or the share is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> result = StereoResult(np.float32([[25]]), np.float32([[0.5]]), variance=np.float32([[25]]))
+        >>> nearest, farthest = Rig(500, 320, 240, 5).depth_interval(result)  # 25 +- 9.2 px
+        >>> f"{nearest[0, 0]:.0f} to {farthest[0, 0]:.0f} mm"
+        '73 to 158 mm'
+        """
+        width = result.interval(share)
+        shift = self._disparity_from_infinity(result)
+        scale = np.float32(self.focal_px * self.baseline_mm)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            farthest = np.where(shift > width, scale / (shift - width), np.float32(np.inf))
+            is_unknown = ~(shift > 0) | np.isnan(width)
+            return (
+                np.where(is_unknown, np.float32(np.nan), scale / (shift + width)),
+                np.where(is_unknown, np.float32(np.nan), farthest),
+            )
 
     def disparity(self, depth_mm: Any) -> NDArray[np.float32]:
         """Disparity of points at a given depth; the inverse of :meth:`depth`.

@@ -8,11 +8,17 @@ with ``spread`` the mean squared distance of the disparities around from the sur
 is there and agrees (0 to 1), and ``slope`` the surface's.  Each term is a way of being wrong: noise, steep walls that a
 patch cannot follow, and guessing across a hole.
 
-The weights were fitted to 17 rendered scenes so that 95 % of the pixels of an average scene lie within 1.96 sigma
-(the scale was checked on 17 others); nothing was fitted to images of cameras or to the authors' virtual colon.  The
-probability that a disparity is off by less than 1 px of the image is then, on all of them, close to
+These weights were fitted to 17 rendered scenes.  At full resolution (`Detail`) more is known of a pixel, and its
+variance is, in px^2 of the image,
 
-    1 / (1 + ODDS_PER_PX2 * variance in px^2 of the image)
+    (DETAIL.surface + DETAIL.label * apart) * variance of the surface
+    + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2
+
+see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
+scenes together: 95 % of the errors of each shall lie in the interval of 95 %.
+
+Errors follow one law, Student's t with three degrees of freedom and that variance; the probability that a disparity is
+off by less than 1 px of the image follows from it (``kernels/law.py``).
 
 Where no surface is wanted (``smoothing=0``) it is fitted only to measure: on the level above, which takes a quarter of
 the time, and once, without re-weighting outliers.  That has weights of its own, and one more term: the squared distance
@@ -29,6 +35,7 @@ from ..vector.crew import Crew
 from . import kernels
 from .fusion import BayesianFusion, ResidualFusion, empty_map
 from .kernels.certainty import ErrorModel, Limits
+from .kernels.doubt import DoubtWeights
 from .kernels.fusion import VarianceMixture
 from .kernels.layout import Map, Maps, map_stride
 from .kernels.patches import Patches
@@ -53,7 +60,7 @@ class Weights(NamedTuple):
 
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=9e-4, spread=0.77, slope=0.32, hole=0.81, rest=2.9)
-ODDS_PER_PX2 = 0.15
+DETAIL = DoubtWeights(surface=0.3, jump=30.0, bend=8.0, move=1.5, label=0.4)
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
 
 
@@ -65,12 +72,7 @@ def error_model(weights: Weights, width: int, level: int) -> ErrorModel:
     >>> error_model(SURFACE, 320, 1).largest_hole
     64.0
     """
-    return ErrorModel(**weights._asdict(), largest_hole=LARGEST_HOLE * width, odds=odds_per_px2(level))
-
-
-def odds_per_px2(level: int) -> float:
-    """Odds of being wrong per px^2 of ``level``, whose pixels are 2^level px of the image wide."""
-    return ODDS_PER_PX2 * 4.0**level
+    return ErrorModel(**weights._asdict(), largest_hole=LARGEST_HOLE * width, image_px2=4.0**level)
 
 
 class SurfaceCertainty:
@@ -126,7 +128,7 @@ class SurfaceCertainty:
         self._checks_usable = settings.slanted and settings.smoothing > 0
         smallest = math.ceil(settings.min_island * surface.width * surface.height)
         self._islands = SegmentFilter(maps, smallest, room) if settings.min_island > 0 and wide is None else None
-        self._rescores = bool(settings.variance)
+        self._rescores = bool(settings.variance) or settings.label_level is not None
         self.variance = empty_map(surface.height, surface.width, arena)
 
     def run(self, has_hidden: bool, crew: Crew) -> None:

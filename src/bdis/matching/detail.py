@@ -12,11 +12,12 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .certainty import odds_per_px2
+from .certainty import DETAIL
 from .enlarge import Enlarge
 from .fusion import empty_map, empty_maps
 from .kernels.covered import CoveredLine, DetailRules
 from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine
+from .kernels.doubt import KEPT, SUMS, Cues, DoubtLine
 from .kernels.layout import Map, map_stride
 from .labels import Labels, empty_padded_map
 from .levels import halved
@@ -38,7 +39,7 @@ class Detail:
     pyramid : Pyramid
         With the images themselves (level 0).
     result : Enlarge
-        Has the result at the size of the image; its disparities are replaced.
+        Has the result at the size of the image, and the variance of the surface; all of it is replaced.
     settings : Settings
         Of the matcher.
     shared : SharedMemory
@@ -71,13 +72,13 @@ class Detail:
             self.finer_labels.append(Labels(images, seen, found, maps, number, 1.0, settings, shared))
             found = self.finer_labels[-1].found
         self._surface, self._images, self._found = surface, (left, right), found
-        self._result, self._variance, self._has_variance = result.result, result.result_variance, result.has_variance
+        self._result, self._variance = result.result, result.result_variance
         arena = shared.arena()  # free again: labels are found
         self._filled = empty_padded_map(found, arena)
-        planes = [arena.zeros((height, map_stride(width)), np.float32) for _ in range(5)]
+        planes = [arena.zeros((height, map_stride(width)), np.float32) for _ in range(4)]
         gradients = [arena.zeros(left.pixels.shape, np.int16) for _ in range(2)]
         self._candidates = Candidates(
-            surface=planes[0], labels=planes[1], surface_cost=planes[2], labels_cost=planes[3], known=planes[4],
+            surface=planes[0], labels=planes[1], gain=planes[2], known=planes[3],
             gradient_left=gradients[0], gradient_right=gradients[1], width=width, surface_px=2**finest,
             labels_px=2 ** min(finest, settings.label_level), grey=float(settings.intensity_scale),
         )  # fmt: skip
@@ -88,11 +89,17 @@ class Detail:
         sums = (4, map_stride(width) + 2 * LANES)
         self._lines = for_members([DetailLine(sums=arena.zeros(sums, np.float32)) for _ in threads])
         self._covered = for_members([covered_line(width, arena) for _ in threads])
+        self._doubt = for_members([doubt_line(width, arena) for _ in threads])
+        self._cues = Cues(
+            surface=planes[0], labels=planes[1], gradient_left=gradients[0], gradient_right=gradients[1],
+            grey=float(settings.intensity_scale),
+        )  # fmt: skip
         self._rules = DetailRules(
             smallest=settings.min_disparity,
             largest=math.inf if settings.max_disparity is None else settings.max_disparity,
             is_dense=settings.dense,
-            odds=odds_per_px2(0),
+            has_variance=bool(settings.variance),
+            judges_variance=settings.variance is True,
         )
         self._disparity = empty_map(height, width, arena)
         self.refinement: VariationalRefinement | None = None
@@ -102,7 +109,7 @@ class Detail:
             )
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
-        """Replace the disparities of the result."""
+        """Replace the result."""
         for labels in self.finer_labels:
             labels.run(has_hidden, crew)
         kernels.fill_from_background(self._found, self._filled, crew)
@@ -113,8 +120,9 @@ class Detail:
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
         kernels.write_detail(
-            self._disparity, self._rules, self._result, self._variance, self._has_variance, self._covered, crew
-        )
+            self._disparity, self._cues, DETAIL, self._rules, self._result, self._variance, self._covered, self._doubt,
+            crew,
+        )  # fmt: skip
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
@@ -128,6 +136,17 @@ class Detail:
 def covered_line(width: int, arena: Arena) -> CoveredLine:
     """Room for one thread to find out what is covered in a row of ``width`` px."""
     return CoveredLine(
-        nearest=arena.zeros((1, map_stride(width) + LANES), np.float32),
+        claims=arena.zeros((1, map_stride(width) + LANES), np.int32),
         is_covered=arena.zeros((1, map_stride(width)), np.uint8),
+    )
+
+
+def doubt_line(width: int, arena: Arena) -> DoubtLine:
+    """Room for one thread to find the variance of a row of ``width`` px."""
+    return DoubtLine(
+        difference=arena.zeros((KEPT, map_stride(width)), np.float32),
+        strength=arena.zeros((KEPT, map_stride(width)), np.float32),
+        sums=arena.zeros((SUMS, map_stride(width) + 2 * LANES), np.float32),
+        mismatch=arena.zeros((1, map_stride(width)), np.float32),
+        variance=arena.zeros((1, map_stride(width)), np.float32),
     )

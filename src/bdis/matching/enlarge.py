@@ -1,5 +1,7 @@
 """From the finest level to the size of the image."""
 
+import itertools
+
 import numpy as np
 
 from ..common.arrays import Array
@@ -22,6 +24,13 @@ class Enlarge:
         Disparity and probability of the finest level.
     variance : Map or None
         Its variance, if asked for.
+    judged : Map or None
+        A variance that takes the place of the probability in the result, for `Detail`, which makes a probability of it
+        and also the variance, if asked for, unless there is one here.
+    wants_variance : bool
+        The result has a variance.
+    follows_law : bool
+        Its probability follows from that.
     number : int
         The finest level.
     size : tuple of int
@@ -37,11 +46,14 @@ class Enlarge:
         Disparity and probability at the size of the image.
     result_variance : Map
         Its variance, px^2.
+    wants_variance : bool
+        There is one.
     """
 
     def __init__(
-        self, maps: Maps, variance: Map | None, number: int, size: tuple[int, int], seen: Seen | None, arena: Arena
-    ):
+        self, maps: Maps, variance: Map | None, judged: Map | None, wants_variance: bool, follows_law: bool,
+        number: int, size: tuple[int, int], seen: Seen | None, arena: Arena,
+    ):  # fmt: skip
         self._seen = seen
         self._fill_maps = kernels.enlarge_maps if number > 0 else kernels.copy_maps
         self._fill_variance = kernels.enlarge_variance if number > 0 else kernels.copy_variance
@@ -49,41 +61,44 @@ class Enlarge:
         nothing = np.zeros((1, 1), np.float32)  # until there is a result to fill
         self.result = Maps(disparity=nothing, probability=nothing, width=size[1])
         self.result_variance = Map(values=nothing, width=size[1])
+        self._in_place_of_probability = Map(values=nothing, width=size[1])
         self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self.result]
-        self._variances: list[Map] = []
-        if variance is not None:
-            maps_between = [Map(values=arena.zeros((h, map_stride(w)), np.float32), width=w) for h, w in between]
-            self._variances = [variance, *maps_between, self.result_variance]
+        self._variances: list[list[Map]] = []
+        for source, target in ((variance, self.result_variance), (judged, self._in_place_of_probability)):
+            if source is not None:
+                maps_between = [Map(values=arena.zeros((h, map_stride(w)), np.float32), width=w) for h, w in between]
+                self._variances.append([source, *maps_between, target])
+        self.wants_variance, self._follows_law = wants_variance, follows_law
         self._memory = ResultMemory(*size)
-
-    @property
-    def has_variance(self) -> bool:
-        """Is there a variance to enlarge?"""
-        return bool(self._variances)
 
     def new_result(self) -> list[Array]:
         """Arrays that the next `run` fills: disparity, probability and, if asked for, variance."""
-        arrays = self._memory.arrays(3 if self._variances else 2)
+        arrays = self._memory.arrays(3 if self.wants_variance else 2)
         self.result.update(disparity=arrays[0], probability=arrays[1])
-        if self._variances:
+        self._in_place_of_probability.update(values=arrays[1])
+        if self.wants_variance:
             self.result_variance.update(values=arrays[2])
         return arrays
 
     def release(self) -> None:
         """Let go of the result: its memory can be used again as soon as the caller lets go of it, too."""
         self.result.release()
-        if self._variances:
+        self._in_place_of_probability.release()
+        if self.wants_variance:
             self.result_variance.release()
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fill the result."""
-        for source, target in zip(self._variances, self._variances[1:]):
-            self._fill_variance(source, target, self._streams(target is self.result_variance), crew)
-        for maps, larger in zip(self._maps, self._maps[1:]):
+        for maps, larger in itertools.pairwise(self._maps):
             self._fill_maps(maps, larger, self._streams(larger is self.result), crew)
+        for chain in self._variances:
+            for source, target in itertools.pairwise(chain):
+                self._fill_variance(source, target, self._streams(target is chain[-1]), crew)
+        if self._follows_law:
+            kernels.apply_law(self.result, self.result_variance, crew)
         if has_hidden and self._seen is not None:
             kernels.hide_unseen(self._seen, self.result, crew)
-            if self._variances:
+            if self.wants_variance:
                 kernels.hide_unseen_variance(self._seen, self.result_variance, crew)
 
     def _streams(self, is_result: bool) -> bool:
@@ -91,4 +106,5 @@ class Enlarge:
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [self._fill_maps, *([self._fill_variance] if self._variances else [])]
+        law = [kernels.apply_law] if self._follows_law else []
+        return [self._fill_maps, *([self._fill_variance] if self._variances else []), *law]

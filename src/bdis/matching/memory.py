@@ -10,6 +10,7 @@ from ..common.arrays import Array
 
 CACHE_LINE = 64  # bytes
 LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
+KEPT_PIXELS = 30_000  # what is larger than 120 kB the system takes back when it is freed, and clears before it gives it
 MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
 
 
@@ -77,9 +78,9 @@ class SharedMemory:
 class ResultMemory:
     """Arrays for the results of images of one size, not in use by anybody.
 
-    A large array would be new memory every time, in pages that the system first has to clear, which takes longer than
-    filling them.  So large memory is used again once nobody refers to the arrays that were returned in it, nor to any
-    view of them.  Small arrays come from memory that was freed last and is still in the caches.
+    An array would be new memory every time, in pages that the system first has to clear, which takes longer than
+    filling them.  So memory is used again once nobody refers to the arrays that were returned in it, nor to any view of
+    them.  Small arrays come from memory that was freed last and is still in the caches.
 
     Parameters
     ----------
@@ -94,13 +95,13 @@ class ResultMemory:
 
     def __init__(self, height: int, width: int):
         self._shape = height, width
-        self._is_large = height * width >= LARGE_PIXELS
-        self.streaming = self._is_large and width % (2 * CACHE_LINE // 4) == 0
+        self._is_kept = height * width >= KEPT_PIXELS
+        self.streaming = height * width >= LARGE_PIXELS and width % (2 * CACHE_LINE // 4) == 0
         self._held: list[tuple[Array, weakref.ref[Array]]] = []
 
     def arrays(self, count: int) -> list[Array]:
         """``count`` arrays of float32, shape (height, width)."""
-        if not self._is_large:
+        if not self._is_kept:
             return [np.empty(self._shape, np.float32) for _ in range(count)]
         size = 4 * count * math.prod(self._shape)
         block = next((block for block, lease in self._held if lease() is None), None)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.law import sigmas
 from .settings import Settings
 
 
@@ -39,7 +40,8 @@ class StereoResult:
         That the disparity is off by less than 1 px; 0 where unknown.  Without a surface and a variance it is the
         paper's posterior instead, which has no such meaning.
     variance : ndarray of float32, shape (h, w), or None
-        px^2, NaN where unknown; None if it was not asked for.
+        px^2, NaN where unknown; None if it was not asked for.  Errors follow a Student's t of three degrees of freedom
+        with this variance, from which `probability` and `interval` come as well; with ``variance="paper"`` they do not.
     row_offset : float
         px by which the right image was found to lie lower than the left one, at its centre, and was moved up; in a
         video smoothed over time.  0.0 if nothing was corrected: the rows agree, or ``align_rows`` is off.
@@ -78,3 +80,42 @@ class StereoResult:
     def coverage(self) -> float:
         """Share of pixels with a disparity."""
         return float(self.known.mean())
+
+    def interval(self, share: float = 0.95) -> NDArray[np.float32]:
+        """Half of the interval around the disparity that holds a share of the errors.
+
+        Parameters
+        ----------
+        share : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        ndarray of float32, shape (h, w)
+            px; NaN where unknown.
+
+        Raises
+        ------
+        ValueError
+            The share is out of range, or the result has no variance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> one = np.ones((1, 1), np.float32)
+        >>> StereoResult(20 * one, one, variance=0.01 * one).interval(0.95).round(3).tolist()
+        [[0.184]]
+        """
+        return np.sqrt(self.known_variance()) * np.float32(sigmas(share))
+
+    def known_variance(self) -> NDArray[np.float32]:
+        """The variance, or an error that says how to get it.
+
+        Raises
+        ------
+        ValueError
+            The result has none.
+        """
+        if self.variance is None:
+            raise ValueError("the result has no variance; ask the matcher for it: StereoMatcher(..., variance=True)")
+        return self.variance

@@ -124,9 +124,22 @@ class Stages:
         self.maps = self.levels[-1].maps
         self.surface = self._make_surface() if has_surface else None
         self.certainty = self._make_certainty(measures_scatter)
-        variance = self.certainty[-1].variance if settings.variance else None
+        has_detail = self.surface is not None and any(isinstance(level, Labels) for level in self.levels)
+        judged = self.certainty[0].variance if has_detail else None
+        follows_law = settings.variance is True and not has_detail
+        variance = self.certainty[-1].variance if follows_law or settings.variance == "paper" else None
         seen = None if settings.dense else self.pyramid.seen[0][0]
-        self.enlarge = Enlarge(self.maps, variance, finest, self.size, seen, self._arena)
+        self.enlarge = Enlarge(
+            self.maps,
+            variance,
+            judged,
+            bool(settings.variance),
+            follows_law,
+            finest,
+            self.size,
+            seen,
+            self._arena,
+        )
         self.detail = self._make_detail()
         self.video: VideoAverage | None = None
         if settings.smoothing > 0:

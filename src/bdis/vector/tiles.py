@@ -6,7 +6,7 @@ from numba.extending import intrinsic
 
 from .array_types import LANES
 from .cache import inner
-from .lanes import slide, smaller
+from .lanes import larger, slide, smaller
 from .memory import element_pointer
 from .short_pairs import gather_short_pairs
 from .vectors import float32x16, int32x16
@@ -77,3 +77,12 @@ def smallest_lane(a):
     a = smaller(a, slide(a, a, 4))
     a = smaller(a, slide(a, a, 2))
     return smaller(a, slide(a, a, 1))
+
+
+@inner
+def largest_lane(a):
+    """The largest lane of a vector, in every lane."""
+    a = larger(a, slide(a, a, 8))
+    a = larger(a, slide(a, a, 4))
+    a = larger(a, slide(a, a, 2))
+    return larger(a, slide(a, a, 1))

@@ -22,6 +22,7 @@ from .labels import (
     pass_along_columns,
     pass_along_rows,
 )
+from .law import apply_law
 from .pyramid import (
     copy_floats,
     copy_grey,
@@ -52,6 +53,7 @@ from .video import compare_frames, draw_to_previous
 from .warp import warp_right_image
 
 __all__ = [
+    "apply_law",
     "bind",
     "choose_candidates",
     "compare_candidates",

@@ -24,6 +24,7 @@ from ...vector.simd import (
     store,
     to_float,
 )
+from .law import probability_of
 from .layout import PAD, ROWS, Map, Maps
 from .pyramid import Views
 from .surface import Surface
@@ -45,8 +46,8 @@ class ErrorModel(Record):
         Of the squared distance of a disparity itself from the surface.
     largest_hole : float
         The largest (1 - density) / density that counts.
-    odds : float
-        What a px^2 of variance adds to the odds of being wrong.
+    image_px2 : float
+        px^2 of the image per px^2 of the level.
     """
 
     floor: float
@@ -55,7 +56,7 @@ class ErrorModel(Record):
     hole: float
     rest: float
     largest_hole: float
-    odds: float
+    image_px2: float
 
 
 class Limits(Record):
@@ -111,8 +112,7 @@ def variance_at(surface, y, x, hole, model):
 @inner
 def probability_at(variance, model):
     """Probability that a disparity is off by less than 1 px of the image."""
-    one = splat(float32(1))
-    return one / (one + splat(float32(model.odds)) * variance)
+    return probability_of(splat(float32(model.image_px2)) * variance)
 
 
 @inner
@@ -210,11 +210,11 @@ def score_scatter(surface: Surface, found: Map, model: ErrorModel, variance_out:
 def score_by_variance(maps: Maps, variance: Map, model: ErrorModel, crew: Crew) -> None:
     """Probability from a variance.  Where there is no disparity there is no variance."""
     begin, end = share(crew, maps.disparity.shape[0], ROWS)
-    zero, one, unknown = splat(float32(0)), splat(float32(1)), splat(float32(np.nan))
+    zero, unknown = splat(float32(0)), splat(float32(np.nan))
     for y in range(uint64(begin), uint64(end)):
         for x in range(uint64(0), uint64(maps.width), uint64(LANES)):
             value, disparity = load(variance.values, y, x), load(maps.disparity, y, x)
             known = disparity == disparity
             store(variance.values, y, x, select(known, value, unknown))
-            store(maps.probability, y, x, select(known, one / (one + value * splat(float32(model.odds))), zero))
+            store(maps.probability, y, x, select(known, probability_at(value, model), zero))
     meet(crew)

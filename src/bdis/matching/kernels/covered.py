@@ -1,6 +1,8 @@
-"""What lands in the result: disparities within the limits, without pixels that only the left camera sees.
+"""What lands in the result: disparities within the limits, how sure they are, and nothing that one camera alone sees.
 
-A pixel is covered in the right image if another one, nearer by more than a pixel, lies in the same place there.
+A pixel is not seen by the right camera if the images do not match there at all, or if another one lies in the same
+place of the right image: the nearer of the two covers the other, unless the images match clearly worse there, which
+tells that it is background drawn too near.
 """
 
 import numpy as np
@@ -8,7 +10,7 @@ from numba import float32, int32, uint64
 
 from ...vector.cache import inner
 from ...vector.crew import Crew, meet, share
-from ...vector.records import Bytes, Floats, Record, kernel
+from ...vector.records import Bytes, Ints, Record, kernel
 from ...vector.simd import (
     LANES,
     lane_numbers,
@@ -23,10 +25,16 @@ from ...vector.simd import (
     to_float,
     trailing_zeros,
 )
-from ...vector.tiles import smallest_lane
+from ...vector.tiles import largest_lane, smallest_lane
+from .doubt import WINDOW, Cues, DoubtLine, DoubtWeights, compare_gradients, doubt_row
+from .law import probability_of
 from .layout import ROWS, Map, Maps
 
 COVERED_PX = 1.0  # px, a pixel that is nearer by so much covers another one
+CLEARLY = 0.1  # mismatch by which the nearer one must be worse to be the wrong one
+UNMATCHED = 0.5  # mismatch of pixels that the right camera does not see
+
+SEEN, PERHAPS, COVERED, ALONE = 0, 1, 2, 3  # by both cameras; not yet settled; behind another pixel; nothing matches
 
 
 class DetailRules(Record):
@@ -38,14 +46,15 @@ class DetailRules(Record):
         px, limits of disparity.
     is_dense : bool
         Every pixel keeps a disparity: what is covered in the right image lies with the background.
-    odds : float
-        Of being wrong per px^2 of variance.
+    has_variance, judges_variance : bool
+        There is a variance; it is the one that is judged here, not another one that stays.
     """
 
     smallest: float
     largest: float
     is_dense: bool
-    odds: float
+    has_variance: bool
+    judges_variance: bool
 
 
 class CoveredLine(Record):
@@ -53,107 +62,162 @@ class CoveredLine(Record):
 
     Attributes
     ----------
-    nearest : ndarray of float32, shape (1, map stride + 16)
-        px, the largest disparity that leads to each pixel of a row of the right image.
+    claims : ndarray of int32, shape (1, map stride + 16)
+        Pixel of the left image with the largest disparity that leads to each pixel of a row of the right image; -1 if
+        there is none.
     is_covered : ndarray of uint8, shape (1, map stride)
-        1 where another pixel covers the same place in the right image.
+        Which pixels of a row the right camera does not see: one of the numbers below.
     """
 
-    nearest: Floats
+    claims: Ints
     is_covered: Bytes
 
 
 @inner
-def mark_out_of_order(disparity, y, width, is_marked):
-    """Mark the pixels of a row that have one on their right which lies further left in the right image.
-
-    Only these can be covered.  Returns the first and last + 1 of those that may be marked; the first is not below the
-    last if there are none.
-    """
-    row, none, one, nowhere = uint64(y), splat(int32(0)), splat(int32(1)), splat(float32(1e9))
-    first, stop = width, 0
+def mark_behind(disparity, y, width, is_marked):
+    """Mark the pixels of a row that have one on their right which lies further left in the right image."""
+    row, none, one, nowhere = uint64(y), splat(int32(SEEN)), splat(int32(PERHAPS)), splat(float32(1e9))
     leftmost = nowhere  # place of all pixels further right
     x = width
     while x > 0:
         done, x = splat(int32(x)), max(x - LANES, 0)  # the last sixteen overlap: rows of the result follow each other
         column, value = lane_numbers() + splat(int32(x)), load(disparity, row, uint64(x))
         place = select(value == value, to_float(column) - value, nowhere)
-        after = slide(place, leftmost, 1)  # the leftmost of those after each lane
-        after = smaller(after, slide(after, leftmost, 1))
-        after = smaller(after, slide(after, leftmost, 2))
-        after = smaller(after, slide(after, leftmost, 4))
-        after = smaller(after, slide(after, leftmost, 8))
-        found = (after < place) & (value == value)
+        after = slide(place, nowhere, 1)  # the leftmost of the sixteen after each lane
+        after = smaller(after, slide(after, nowhere, 1))
+        after = smaller(after, slide(after, nowhere, 2))
+        after = smaller(after, slide(after, nowhere, 4))
+        after = smaller(after, slide(after, nowhere, 8))
+        found = (smaller(after, leftmost) < place) & (value == value)
         before = select(column < done, none, load(is_marked, uint64(0), uint64(x)))
         store(is_marked, uint64(0), uint64(x), select(found & (column < done), one, before))
-        bits = mask_bits(found)
-        if bits:
-            first, stop = x + trailing_zeros(bits), max(stop, x + LANES)
-        leftmost = smallest_lane(smaller(after, place))
-    return first, stop
+        leftmost = smaller(leftmost, smallest_lane(place))
 
 
 @inner
-def mark_covered(disparity, y, width, nearest, is_covered):
-    """Which pixels of a row are covered in the right image: one on their right, nearer by a pixel, lies in the same
-    place.
+def claim_places(disparity, y, width, claims):
+    """Which pixel of a row is the nearest one that leads to each pixel of the right image.
 
-    Returns the first and last + 1 of those that may be.  ``nearest`` is a row to work in: the largest disparity that
-    leads to each right pixel.
+    Only those count that lie further left there than one on their left: the others cover nothing.
     """
-    first, stop = mark_out_of_order(disparity, y, width, is_covered)
-    if first >= stop:
-        return first, stop
-    row = uint64(y)
-    for x in range(uint64(0), uint64(width + 1), uint64(LANES)):
-        store(nearest, uint64(0), x, splat(float32(-1e9)))
-    for x in range(uint64(first), uint64(width)):  # what covers a pixel lies on its right
-        value = disparity[row, x]
-        place = float32(x) - value
-        if place >= float32(0) and place < float32(width):
-            at = uint64(place)
-            nearest[0, at] = max(nearest[0, at], value)
-            nearest[0, at + uint64(1)] = max(nearest[0, at + uint64(1)], value)
-    for x in range(uint64(first), uint64(stop)):
-        if is_covered[0, x]:
-            value = disparity[row, x]
-            place = float32(x) - value + float32(0.5)
-            covered = False
-            if place >= float32(0) and place < float32(width):
-                covered = nearest[0, uint64(place)] > value + float32(COVERED_PX)
-            is_covered[0, x] = covered
-    return first, stop
+    row, nothing, nobody, nowhere = uint64(y), uint64(0), splat(int32(-1)), splat(float32(-1e9))
+    for x in range(nothing, uint64(width + 1), uint64(LANES)):
+        store(claims, nothing, x, nobody)
+    rightmost = nowhere  # place of all pixels further left
+    first = 0
+    while first < width:
+        done, first = splat(int32(first)), min(first, width - LANES)  # the last sixteen overlap
+        column, value = lane_numbers() + splat(int32(first)), load(disparity, row, uint64(first))
+        place = select(value == value, to_float(column) - value, nowhere)
+        before = slide(nowhere, place, 15)  # the rightmost of the sixteen before each lane
+        before = larger(before, slide(nowhere, before, 15))
+        before = larger(before, slide(nowhere, before, 14))
+        before = larger(before, slide(nowhere, before, 12))
+        before = larger(before, slide(nowhere, before, 8))
+        bits = mask_bits((larger(before, rightmost) > place) & (value == value) & (column >= done))
+        rightmost = larger(rightmost, largest_lane(place))
+        while bits:
+            x = uint64(first + trailing_zeros(bits))
+            bits &= bits - 1
+            claim(disparity, row, x, width, claims)
+        first += LANES
 
 
 @inner
-def fill_covered(result, variance, has_variance, y, first, stop, is_covered, odds):
+def claim(disparity, row, x, width, claims):
+    """Pixel ``x`` claims the two pixels of the right image between which it lies, if it is nearer than who did."""
+    place = float32(x) - disparity[row, x]
+    if place >= float32(0) and place < float32(width):
+        for at in (uint64(place), uint64(place) + uint64(1)):
+            other = claims[uint64(0), at]
+            if other < 0 or disparity[row, x] > disparity[row, uint64(other)]:
+                claims[uint64(0), at] = int32(x)
+
+
+@inner
+def settle_claims(disparity, mismatch, y, width, claims, is_covered):
+    """Of two pixels of a row that lie in the same place of the right image one is not seen there.
+
+    Those that may lie behind another one are marked.
+    """
+    row, nothing = uint64(y), uint64(0)
+    for first in range(nothing, uint64(width), uint64(LANES)):
+        inside = lane_numbers() + splat(int32(first)) < splat(int32(width))
+        bits = mask_bits((load(is_covered, nothing, first) == splat(int32(PERHAPS))) & inside)
+        while bits:
+            x = first + uint64(trailing_zeros(bits))
+            bits &= bits - 1
+            if is_covered[nothing, x] != PERHAPS:  # it has lost against another one
+                continue
+            is_covered[nothing, x] = SEEN
+            place = float32(x) - disparity[row, x] + float32(0.5)
+            if place < float32(0) or place >= float32(width):
+                continue
+            nearer = claims[nothing, uint64(place)]
+            if nearer < 0 or disparity[row, uint64(nearer)] <= disparity[row, x] + float32(COVERED_PX):
+                continue
+            is_nearer_wrong = mismatch[nothing, uint64(nearer)] > mismatch[nothing, x] + float32(CLEARLY)
+            is_covered[nothing, uint64(nearer) if is_nearer_wrong else x] = COVERED
+
+
+@inner
+def has_steps(detail, y, width):
+    """Is a pixel of the row nearer than the one on its left by more than a pixel?  Else none is out of order."""
+    row, one, steps = uint64(y), splat(float32(1)), False
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        is_last = lane_numbers() + splat(int32(x)) >= splat(int32(width - 1))
+        step = load(detail, row, x + uint64(1)) - load(detail, row, x)
+        steps = steps or mask_bits(select(is_last, one, step) > one) != 0
+    return steps
+
+
+@inner
+def mark_covered(detail, disparity, mismatch, y, width, claims, is_covered):
+    """Which pixels of a row the right camera does not see.  Returns whether there are any.
+
+    ``disparity`` is what ``detail`` is where known, within the limits.
+    """
+    nothing, has_marks = uint64(0), has_steps(detail, y, width)
+    if has_marks:
+        mark_behind(disparity, y, width, is_covered)
+        claim_places(disparity, y, width, claims)
+        settle_claims(disparity, mismatch, y, width, claims, is_covered)
+    seen, alone, unmatched = splat(int32(SEEN)), splat(int32(ALONE)), splat(float32(UNMATCHED))
+    any_covered = False
+    for x in range(nothing, uint64(width), uint64(LANES)):
+        covered = load(is_covered, nothing, x) if has_marks else seen
+        covered = select((load(mismatch, nothing, x) > unmatched) & (covered == seen), alone, covered)
+        covered = select(lane_numbers() + splat(int32(x)) < splat(int32(width)), covered, seen)
+        store(is_covered, nothing, x, covered)
+        any_covered = any_covered or mask_bits(covered > seen) != 0
+    return any_covered
+
+
+@inner
+def fill_covered(values, y, width, is_covered, variance):
     """Covered pixels take the background beside them, and may be wrong by half the step to the foreground."""
-    values, probability, width = result.disparity, result.probability, result.width
-    row = uint64(y)
-    last = values[row, uint64(first - 1)] if first > 0 else float32(np.nan)
-    for x in range(uint64(first), uint64(stop)):  # from the left
-        if is_covered[0, x]:
+    row, nothing = uint64(y), uint64(0)
+    last = float32(np.nan)
+    for x in range(nothing, uint64(width)):  # from the left
+        if is_covered[nothing, x] == COVERED:
             values[row, x] = last
         else:
             last = values[row, x]
-    last = values[row, uint64(stop)] if stop < width else float32(np.nan)
-    for k in range(stop - first):  # and from the right, where the foreground is
-        x = uint64(stop - 1 - k)
-        if not is_covered[0, x]:
+    last = float32(np.nan)
+    for k in range(width):  # and from the right, where the foreground is
+        x = uint64(width - 1 - k)
+        if is_covered[nothing, x] != COVERED:
             last = values[row, x]
             continue
         before = values[row, x]
         step = last - before if last == last and before == before else float32(0)
         if before != before or last < before:
             values[row, x] = last
-        doubt = float32(0.25) * step * step
-        if has_variance:
-            variance[row, x] += doubt
-        probability[row, x] = probability[row, x] / (float32(1) + probability[row, x] * float32(odds) * doubt)
+        variance[nothing, x] += float32(0.25) * step * step
 
 
 @inner
-def write_row(detail, y, width, smallest, largest, result):
+def write_disparities(detail, y, width, smallest, largest, result):
     """Disparities of a row, within the limits, where the result has any."""
     row, unknown = uint64(y), splat(float32(np.nan))
     low, high = splat(float32(smallest)), splat(float32(largest))
@@ -166,23 +230,49 @@ def write_row(detail, y, width, smallest, largest, result):
         x += LANES
 
 
+@inner
+def write_law(line_variance, result, y, variance, rules):
+    """Probability and, if asked for, variance of a row, where the result has a disparity."""
+    row, width, zero, unknown = uint64(y), result.width, splat(float32(0)), splat(float32(np.nan))
+    x = 0
+    while x < width:
+        x = min(x, width - LANES)
+        at = uint64(x)
+        value, disparity = load(line_variance, uint64(0), at), load(result.disparity, row, at)
+        known = disparity == disparity
+        store(result.probability, row, at, select(known, probability_of(value), zero))
+        if rules.has_variance:
+            value = value if rules.judges_variance else load(variance, row, at)
+            store(variance, row, at, select(known, value, unknown))
+        x += LANES
+
+
 @kernel
 def write_detail(
-    detail: Map, rules: DetailRules, result: Maps, variance: Map, has_variance: bool, line: CoveredLine, crew: Crew
-) -> None:
-    """Disparities of the result where it has any; what is covered in the right image is unknown, or background."""
-    values, width, disparity, probability = detail.values, detail.width, result.disparity, result.probability
-    begin, end = share(crew, values.shape[0], ROWS)
+    detail: Map, cues: Cues, weights: DoubtWeights, rules: DetailRules, result: Maps, variance: Map, line: CoveredLine,
+    doubt: DoubtLine, crew: Crew,
+) -> None:  # fmt: skip
+    """Disparities of the result where it has any, and how sure they are.
+
+    What the right camera does not see is unknown, or background.  In place of its probability ``result`` has the
+    variance of the surface, px^2.
+    """
+    width, disparity = detail.width, result.disparity
+    height = detail.values.shape[0]
+    begin, end = share(crew, height, ROWS)
+    for y in range(max(begin - WINDOW, 0), min(begin + WINDOW, height)):
+        compare_gradients(detail, cues, y, doubt)
     for y in range(begin, end):
-        write_row(values, y, width, rules.smallest, rules.largest, disparity)
-        first, stop = mark_covered(disparity, y, width, line.nearest, line.is_covered)
-        if rules.is_dense:
-            if first < stop:
-                fill_covered(result, variance.values, has_variance, y, first, stop, line.is_covered, rules.odds)
-            continue
-        for x in range(uint64(first), uint64(max(first, stop))):
-            if line.is_covered[0, x]:
-                disparity[uint64(y), x], probability[uint64(y), x] = np.nan, 0
-                if has_variance:
-                    variance.values[uint64(y), x] = np.nan
+        if y + WINDOW < height:
+            compare_gradients(detail, cues, y + WINDOW, doubt)
+        doubt_row(detail, result.probability, cues, weights, y, doubt)
+        write_disparities(detail.values, y, width, rules.smallest, rules.largest, disparity)
+        if mark_covered(detail.values, disparity, doubt.mismatch, y, width, line.claims, line.is_covered):
+            if rules.is_dense:
+                fill_covered(disparity, y, width, line.is_covered, doubt.variance)
+            else:
+                for x in range(uint64(width)):
+                    if line.is_covered[0, x]:
+                        disparity[uint64(y), x] = np.nan
+        write_law(doubt.variance, result, y, variance.values, rules)
     meet(crew)

@@ -17,6 +17,7 @@ from ...vector.simd import (
     absolute,
     floor,
     gather,
+    interleave,
     lane_numbers,
     larger,
     load,
@@ -28,6 +29,7 @@ from ...vector.simd import (
     to_int,
 )
 from ...vector.tiles import gather_short_pairs
+from .enlarge import spread_columns, three_columns
 from .labels import PaddedMap
 from .layout import PAD, Map
 from .pyramid import Image, gradient
@@ -48,8 +50,8 @@ class Candidates(Record):
     ----------
     surface, labels : ndarray of float32, shape (h, map stride)
         px, disparity of the surface and of the labels.
-    surface_cost, labels_cost : ndarray of float32, shape (h, map stride)
-        How far the gradients of both images differ under it.
+    gain : ndarray of float32, shape (h, map stride)
+        How much less the gradients of both images differ under the label than under the surface.
     known : ndarray of float32, shape (h, map stride)
         1 where the label is seen by both cameras, else 0.
     gradient_left, gradient_right : ndarray of int16, shape (h, image stride)
@@ -64,8 +66,7 @@ class Candidates(Record):
 
     surface: Floats
     labels: Floats
-    surface_cost: Floats
-    labels_cost: Floats
+    gain: Floats
     known: Floats
     gradient_left: Shorts
     gradient_right: Shorts
@@ -97,8 +98,8 @@ class DetailLine(Record):
     Attributes
     ----------
     sums : ndarray of float32, shape (4, 16 + map stride + 16)
-        A row of the surface, sums over the rows of windows under both disparities, and by how much a label must be
-        better; before that three rows to survey blocks.
+        A row of the surface, and three rows to survey blocks; of which then the first has sums over the rows of
+        windows, and the last by how much a label must be better.
     """
 
     sums: Floats
@@ -115,6 +116,14 @@ def enlarge_surface_row(disparity, level_width, level_height, y, candidates, lin
         upper, lower = load(disparity, above, x), load(disparity, below, x)
         store(line, zero, x, upper + part * (lower - upper))
     half, scale, inverse = splat(float32(0.5)), splat(px), splat(float32(1) / px)
+    if candidates.surface_px == 2:  # as most are
+        line[zero, uint64(level_width)] = line[zero, uint64(level_width - 1)]
+        for x in range(zero, uint64(level_width), uint64(LANES)):
+            even, odd = spread_columns(three_columns(line, zero, x))
+            first, second = interleave(scale * even, scale * odd)
+            store(candidates.surface, uint64(y), x + x, first)
+            store(candidates.surface, uint64(y), x + x + uint64(LANES), second)
+        return
     last = splat(float32(level_width - 1))
     for x in range(zero, uint64(width), uint64(LANES)):
         col = (to_float(lane_numbers() + splat(int32(x))) + half) * inverse - half
@@ -125,18 +134,35 @@ def enlarge_surface_row(disparity, level_width, level_height, y, candidates, lin
 
 
 @inner
+def store_labels(candidates, y, x, filled, found):
+    """Sixteen labels, px of their level, and whether they are seen by both cameras."""
+    one, none = splat(float32(1)), splat(float32(0))
+    store(candidates.labels, uint64(y), x, splat(float32(candidates.labels_px)) * filled)
+    store(candidates.known, uint64(y), x, select(found == found, one, none))
+
+
+@inner
 def enlarge_labels_row(filled, found, level_width, y, candidates):
     """Row ``y`` of the labels at the size of the image, as they are: edges stay sharp."""
     px, width, zero = candidates.labels_px, candidates.width, uint64(0)
-    row, scale = uint64(y // px), splat(float32(px))
-    inverse, pad, last = splat(float32(1) / float32(px)), splat(int32(PAD)), splat(float32(level_width - 1))
-    one, none = splat(float32(1)), splat(float32(0))
+    row, pad = uint64(y // px), uint64(PAD)
+    if px == 1:
+        for x in range(zero, uint64(width), uint64(LANES)):
+            store_labels(candidates, y, x, load(filled, row, x + pad), load(found, row, x))
+        return
+    if px == 2:
+        for x in range(zero, uint64(level_width), uint64(LANES)):
+            label, value = load(filled, row, x + pad), load(found, row, x)
+            first, second = interleave(label, label)
+            first_found, second_found = interleave(value, value)
+            store_labels(candidates, y, x + x, first, first_found)
+            store_labels(candidates, y, x + x + uint64(LANES), second, second_found)
+        return
+    inverse, last = splat(float32(1) / float32(px)), splat(float32(level_width - 1))
     for x in range(zero, uint64(width), uint64(LANES)):
         col = floor(to_float(lane_numbers() + splat(int32(x))) * inverse)
         col = to_int(smaller(col, last))
-        value = gather(found, row, col)
-        store(candidates.labels, uint64(y), x, scale * gather(filled, row, col + pad))
-        store(candidates.known, uint64(y), x, select(value == value, one, none))
+        store_labels(candidates, y, x, gather(filled, row, col + splat(int32(PAD))), gather(found, row, col))
 
 
 @inner
@@ -201,8 +227,7 @@ def compare_candidates(
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             of_surface = difference(candidates, load(candidates.surface, row, x), row, x, largest)
             of_labels = difference(candidates, load(candidates.labels, row, x), row, x, largest)
-            store(candidates.surface_cost, row, x, of_surface)
-            store(candidates.labels_cost, row, x, of_labels)
+            store(candidates.gain, row, x, of_surface - of_labels)
         survey_row(candidates, y, line.sums, y % BLOCK == 0)
         if y % BLOCK == BLOCK - 1 or y == end - 1:
             survey_blocks(line.sums, width, y // BLOCK, y % BLOCK + 1, blocks)
@@ -259,12 +284,11 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
     for y in range(begin, end):
         if y % BLOCK == 0:
             fill_margins(blocks, y // BLOCK, width, candidates.grey, sums)
-        add_rows(candidates.surface_cost, y, height, width, sums, uint64(1))
-        add_rows(candidates.labels_cost, y, height, width, sums, uint64(2))
+        add_rows(candidates.gain, y, height, width, sums, uint64(1))
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             margin = load(sums, uint64(3), x)
-            better = add_columns(sums, uint64(2), x) + margin < add_columns(sums, uint64(1), x)
+            better = add_columns(sums, uint64(1), x) > margin
             better = better & ((load(candidates.known, row, x) > none) | (margin == none))
             store(out.values, row, x, select(better, load(candidates.labels, row, x), load(candidates.surface, row, x)))
     meet(crew)

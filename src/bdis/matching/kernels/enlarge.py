@@ -26,7 +26,7 @@ from .pyramid import Seen
 
 
 @inner
-def _three_columns(image, row, x):
+def three_columns(image, row, x):
     """Sixteen pixels from ``x`` on, and their left and right neighbours (the first pixel is its own left neighbour)."""
     here = load(image, row, x)
     left = slide(splat(image[row, uint64(0)]), here, 15) if x == uint64(0) else load(image, row, x - uint64(1))
@@ -34,7 +34,7 @@ def _three_columns(image, row, x):
 
 
 @inner
-def _spread_columns(three):
+def spread_columns(three):
     """Twice as many columns: even ones a quarter pixel to the left of the old, odd ones to the right."""
     left, here, right = three
     quarter = splat(float32(0.25))
@@ -82,8 +82,8 @@ def _some_known(three):
 @inner
 def _rows_between(values, upper, lower, x):
     """Both new rows between two old ones, NaN where one of the pixels is unknown; and the old pixels."""
-    above, below = _three_columns(values, upper, x), _three_columns(values, lower, x)
-    u, l = _spread_columns(above), _spread_columns(below)  # noqa: E741
+    above, below = three_columns(values, upper, x), three_columns(values, lower, x)
+    u, l = spread_columns(above), spread_columns(below)  # noqa: E741
     return above, below, _near_and_far(u, l), _near_and_far(l, u)
 
 
@@ -92,8 +92,8 @@ def _known_rows_between(above, below):
     """The same over the known pixels alone: weighted sums and weights of both rows."""
     d_upper, w_upper = _known_columns(above)
     d_lower, w_lower = _known_columns(below)
-    d_u, d_l = _spread_columns(d_upper), _spread_columns(d_lower)
-    w_u, w_l = _spread_columns(w_upper), _spread_columns(w_lower)
+    d_u, d_l = spread_columns(d_upper), spread_columns(d_lower)
+    w_u, w_l = spread_columns(w_upper), spread_columns(w_lower)
     return _near_and_far(d_u, d_l), _near_and_far(d_l, d_u), _near_and_far(w_u, w_l), _near_and_far(w_l, w_u)
 
 

@@ -18,8 +18,11 @@ from ...vector.crew import Crew, meet, share
 from ...vector.records import Floats, Ints, Record, Shorts, kernel
 from ...vector.simd import (
     LANES,
+    any_lane,
     count_bits,
+    every_lane,
     floor,
+    gather,
     lane_numbers,
     larger,
     load,
@@ -117,18 +120,38 @@ class PaddedMap(Record):
 @inner
 def fill_row_from_background(found, filled, y, width):
     """What is unknown takes the smaller of the known disparities to its left and right: occlusions are background."""
+    row, pad, whole = uint64(y), uint64(PAD), width // LANES * LANES
     last = float32(np.nan)
-    for x in range(width):
-        value = found[y, x]
-        last = value if value == value else last
-        filled[y, PAD + x] = last
+    for first in range(0, width, LANES):
+        value = load(found, row, uint64(first))
+        known = value == value
+        if first < whole and every_lane(known):
+            store(filled, row, pad + uint64(first), value)
+            last = found[row, uint64(first + LANES - 1)]
+        elif first < whole and not any_lane(known):
+            store(filled, row, pad + uint64(first), splat(last))
+        else:
+            for x in range(uint64(first), uint64(min(first + LANES, width))):
+                last = found[row, x] if found[row, x] == found[row, x] else last
+                filled[row, pad + x] = last
     last = float32(np.nan)
-    for k in range(width):
-        x = width - 1 - k
-        value, before = found[y, x], filled[y, PAD + x]
-        last = value if value == value else last
-        if np.isnan(value) and (np.isnan(before) or last < before):
-            filled[y, PAD + x] = last
+    for k in range(0, width, LANES):
+        first = (width - 1 - k) // LANES * LANES
+        value = load(found, row, uint64(first))
+        known = value == value
+        if first < whole and every_lane(known):
+            last = found[row, uint64(first)]
+        elif first < whole and not any_lane(known):
+            if last == last:
+                before, here = load(filled, row, pad + uint64(first)), splat(last)
+                store(filled, row, pad + uint64(first), select(before < here, before, here))  # not if NaN
+        else:
+            for i in range(min(LANES, width - first)):
+                x = uint64(min(first + LANES, width) - 1 - i)
+                last = found[row, x] if found[row, x] == found[row, x] else last
+                before = filled[row, pad + x]
+                if np.isnan(found[row, x]) and (np.isnan(before) or last < before):
+                    filled[row, pad + x] = last
 
 
 @inner
@@ -369,7 +392,7 @@ def median(chosen, y, x, height):
 @inner
 def drop_hidden(images, costs, found, probability, y, claims, member, has_hidden):
     """Unknown in row ``y`` of ``found``: pixels whose match in the right image is better matched by another one."""
-    width, label, least = images.width, costs.label, costs.least
+    width, label, least, row = images.width, costs.label, costs.least, uint64(y)
     nobody = splat(int32(2147483647))
     for x in range(uint64(0), uint64(width), uint64(LANES)):
         store(claims, uint64(member), x, nobody)
@@ -378,15 +401,22 @@ def drop_hidden(images, costs, found, probability, y, claims, member, has_hidden
         if 0 <= match < width and costs.smallest <= label[y, x] <= costs.largest:
             claim = (int64(least[y, x]) << 16) + int64(label[y, x]) + 32768
             claims[member, match] = min(int64(claims[member, match]), claim)
+    zero, far, agreement = splat(int32(0)), splat(int32(width)), splat(int32(AGREEMENT_PX))
+    smallest, largest = splat(int32(costs.smallest)), splat(int32(costs.largest))
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        own = load(label, row, x)
+        match = lane_numbers() + splat(int32(x)) - own
+        inside = (match >= zero) & (match < far) & (own >= smallest) & (own <= largest)
+        claim = gather(claims, uint64(member), select(inside, match, zero))
+        winner = (claim & splat(int32(65535))) - splat(int32(32768))
+        known = inside & (winner - own <= agreement) & (own - winner <= agreement)
+        store(found, row, x, select(known, load(found, row, x), splat(float32(np.nan))))
+        store(probability, row, x, select(known, load(probability, row, x), splat(float32(0))))
+    if not has_hidden:
+        return
     for x in range(width):
-        match = x - int64(label[y, x])
-        known = False
-        if 0 <= match < width and costs.smallest <= label[y, x] <= costs.largest:
-            winner = (int64(claims[member, match]) & 65535) - 32768
-            known = abs(winner - int64(label[y, x])) <= AGREEMENT_PX
-        if has_hidden and known:
-            known = images.seen_left[y, PAD + x] != 0 and images.seen_right[y, PAD + match] != 0
-        if not known:
+        match = min(max(x - int64(label[y, x]), 0), width - 1)
+        if images.seen_left[y, PAD + x] == 0 or images.seen_right[y, PAD + match] == 0:
             found[y, x], probability[y, x] = np.nan, 0
 
 

@@ -1,0 +1,218 @@
+"""What tells of errors at full resolution, pixel by pixel, and the variance that follows from it.
+
+To the variance of the surface come, each with a weight (see ``bdis/matching/certainty.py``):
+
+- how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
+- how far a pixel lies from the mean of 9x9 around it: edges and folds;
+- how far it was moved away from the surface;
+- how far it lies from its label, times the variance of the surface: wide and narrow support disagree.
+
+The *mismatch* is how far the gradients of both images differ in a window of 5x5 pixels, divided by how strong they are:
+0 if they agree, 1 if the one has texture where the other has none.
+"""
+
+from numba import float32, int32, uint64
+
+from ...vector.cache import inner
+from ...vector.records import Floats, Record, Shorts
+from ...vector.simd import (
+    LANES,
+    absolute,
+    floor,
+    gather_short_pairs,
+    lane_numbers,
+    larger,
+    load,
+    smaller,
+    splat,
+    store,
+    to_float,
+    to_int,
+)
+from .layout import PAD
+
+WINDOW = 2  # px, gradients are compared in windows of 5x5
+AROUND = 4  # px, a pixel is compared with the mean of 9x9
+FAINT = 3.0  # grey levels per px: gradients weaker than this hardly differ
+LARGEST = 16.0  # px, larger distances count as this
+FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
+KEPT = 2 * WINDOW + 1  # rows whose gradients are kept
+SUMS = 5  # rows of a `DoubtLine` that are sums over rows of windows
+
+
+class Cues(Record):
+    """What a disparity is judged by.
+
+    Attributes
+    ----------
+    surface, labels : ndarray of float32, shape (h, map stride)
+        px, disparity of the surface and of the labels.
+    gradient_left, gradient_right : ndarray of int16, shape (h, image stride)
+        Twice the central difference.
+    grey : float
+        One grey level as stored.
+    """
+
+    surface: Floats
+    labels: Floats
+    gradient_left: Shorts
+    gradient_right: Shorts
+    grey: float
+
+
+class DoubtWeights(Record):
+    """Weights of the variance's terms, see above; px^2 of the image.
+
+    Attributes
+    ----------
+    surface : float
+        Of the variance of the surface.
+    jump, bend, move : float
+        Of the squares of what is listed above.
+    label : float
+        Of the product, per px.
+    """
+
+    surface: float
+    jump: float
+    bend: float
+    move: float
+    label: float
+
+
+class DoubtLine(Record):
+    """Room for one thread.
+
+    Attributes
+    ----------
+    difference, strength : ndarray of float32, shape (KEPT, map stride)
+        How far the gradients of both images differ, and the sum of their sizes; twice grey levels as stored per px.
+        Row y of the picture is in row y % KEPT.
+    sums : ndarray of float32, shape (SUMS, 16 + map stride + 16)
+        Sums over the rows of windows: difference, strength, disparity; and the smallest and largest disparity of three
+        rows.
+    mismatch : ndarray of float32, shape (1, map stride)
+        Of the pixels of a row.
+    variance : ndarray of float32, shape (1, map stride)
+        px^2, of the pixels of a row.
+    """
+
+    difference: Floats
+    strength: Floats
+    sums: Floats
+    mismatch: Floats
+    variance: Floats
+
+
+@inner
+def compare_gradients(disparity, cues, y, line):
+    """How far the gradients of both images differ in row ``y`` under the disparity, and how strong they are."""
+    row, slot, width = uint64(y), uint64(y % KEPT), disparity.width
+    zero, last, sixteen = splat(float32(0)), splat(float32(width - 1)), splat(int32(16))
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        place = to_float(lane_numbers() + splat(int32(x))) - load(disparity.values, row, x)
+        place = smaller(larger(place, zero), last)
+        whole = floor(place)
+        pair = gather_short_pairs(cues.gradient_right, row, to_int(whole) + splat(int32(PAD)))
+        here, there = to_float((pair << sixteen) >> sixteen), to_float(pair >> sixteen)
+        right = here + (place - whole) * (there - here)
+        left = to_float(load(cues.gradient_left, row, x + uint64(PAD)))
+        store(line.difference, slot, x, absolute(left - right))
+        store(line.strength, slot, x, absolute(left) + absolute(right))
+
+
+@inner
+def repeat_ends(sums, which, width):
+    """The first and last of a row of sums repeat beyond it."""
+    first, columns = uint64(LANES), uint64(width)
+    store(sums, which, uint64(0), splat(sums[which, first]))
+    store(sums, which, first + columns, splat(sums[which, first + columns - uint64(1)]))
+
+
+@inner
+def add_kept_rows(rows, y, height, width, sums, which):
+    """Sums over the rows of windows around row ``y``, from column 16 of row ``which`` of ``sums`` on."""
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        total = load(rows, uint64(y % KEPT), x)
+        for k in range(1, WINDOW + 1):
+            above, below = uint64(max(y - k, 0) % KEPT), uint64(min(y + k, height - 1) % KEPT)
+            total += load(rows, above, x) + load(rows, below, x)
+        store(sums, which, uint64(LANES) + x, total)
+    repeat_ends(sums, which, width)
+
+
+@inner
+def add_rows(plane, y, height, width, sums, which):
+    """Sums over nine rows around row ``y``, likewise."""
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        total = load(plane, uint64(y), x)
+        for k in range(1, AROUND + 1):
+            total += load(plane, uint64(max(y - k, 0)), x) + load(plane, uint64(min(y + k, height - 1)), x)
+        store(sums, which, uint64(LANES) + x, total)
+    repeat_ends(sums, which, width)
+
+
+@inner
+def add_columns(sums, which, x, radius):
+    """Sums over the windows around sixteen pixels from ``x`` on."""
+    at = uint64(LANES) + x
+    total = load(sums, which, at)
+    for k in range(uint64(1), uint64(radius + 1)):
+        total += load(sums, which, at - k) + load(sums, which, at + k)
+    return total
+
+
+@inner
+def limits_of_rows(disparity, y, height, width, sums):
+    """Smallest and largest disparity of three rows, in rows 3 and 4 of ``sums``."""
+    above, below = uint64(max(y - 1, 0)), uint64(min(y + 1, height - 1))
+    for x in range(uint64(0), uint64(width), uint64(LANES)):
+        upper, here, lower = load(disparity, above, x), load(disparity, uint64(y), x), load(disparity, below, x)
+        store(sums, uint64(3), uint64(LANES) + x, smaller(smaller(upper, lower), here))
+        store(sums, uint64(4), uint64(LANES) + x, larger(larger(upper, lower), here))
+    repeat_ends(sums, uint64(3), width)
+    repeat_ends(sums, uint64(4), width)
+
+
+@inner
+def jump_at(sums, x):
+    """Largest less smallest disparity of 3x3 pixels around sixteen."""
+    at, one, low, high = uint64(LANES) + x, uint64(1), uint64(3), uint64(4)
+    smallest = smaller(smaller(load(sums, low, at - one), load(sums, low, at + one)), load(sums, low, at))
+    largest = larger(larger(load(sums, high, at - one), load(sums, high, at + one)), load(sums, high, at))
+    return largest - smallest
+
+
+@inner
+def doubt_row(disparity, surface_variance, cues, weights, y, line):
+    """Mismatch and variance of row ``y``, the gradients of the rows around which were compared.
+
+    ``surface_variance`` has the rows of the result, without padding.
+    """
+    values, width = disparity.values, disparity.width
+    height, sums, row, nothing = values.shape[0], line.sums, uint64(y), uint64(0)
+    add_kept_rows(line.difference, y, height, width, sums, uint64(0))
+    add_kept_rows(line.strength, y, height, width, sums, uint64(1))
+    add_rows(values, y, height, width, sums, uint64(2))
+    limits_of_rows(values, y, height, width, sums)
+    faint = splat(float32(FAINT * 2 * cues.grey * (2 * WINDOW + 1) ** 2))
+    share_of_one, largest = splat(float32(1 / (2 * AROUND + 1) ** 2)), splat(float32(LARGEST))
+    by_surface, by_jump = splat(float32(weights.surface)), splat(float32(weights.jump))
+    by_bend, by_move = splat(float32(weights.bend)), splat(float32(weights.move))
+    by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
+    begin = 0
+    while begin < width:
+        begin = min(begin, width - LANES)  # the last sixteen overlap
+        x = uint64(begin)
+        begin += LANES
+        mismatch = add_columns(sums, uint64(0), x, WINDOW) / (add_columns(sums, uint64(1), x, WINDOW) + faint)
+        value = load(values, row, x)
+        jump = smaller(jump_at(sums, x), largest) * mismatch
+        bend = smaller(absolute(value - add_columns(sums, uint64(2), x, AROUND) * share_of_one), largest)
+        move = smaller(absolute(value - load(cues.surface, row, x)), largest)
+        apart = smaller(absolute(value - load(cues.labels, row, x)), farthest)
+        of_surface = load(surface_variance, row, x)
+        variance = (by_surface + by_label * apart) * of_surface
+        variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
+        store(line.mismatch, nothing, x, mismatch)
+        store(line.variance, nothing, x, variance)

@@ -1,0 +1,53 @@
+"""The law that errors follow: Student's t with three degrees of freedom, of a given variance.
+
+Its tails are as heavy as those of real errors, and with u = x / sigma the share of errors smaller than x is
+
+    2 / pi (u / (1 + u^2) + arctan u).
+"""
+
+import math
+
+from numba import float32, uint64
+
+from ...vector.cache import inner
+from ...vector.crew import Crew, meet, share
+from ...vector.records import kernel
+from ...vector.simd import LANES, load, select, smaller, splat, square_root, store
+from .layout import ROWS, Map, Maps
+
+# arctan x is about x times this polynomial in x^2, to 1e-5 for x from 0 to 1 (Abramowitz and Stegun, 4.4.49).
+ARCTAN = (0.9998660, -0.3302995, 0.1801410, -0.0851330, 0.0208351)
+LARGEST_VARIANCE = 1e12  # px^2, about which nothing more can be said
+
+
+@inner
+def probability_of(variance):
+    """Probability that sixteen disparities with this variance, px^2, are off by less than 1 px."""
+    one, quarter_turn = splat(float32(1)), splat(float32(math.pi / 2))
+    variance = smaller(variance, splat(float32(LARGEST_VARIANCE)))
+    sigma = square_root(variance)
+    inverse = one / sigma
+    x = smaller(sigma, inverse)
+    square = x * x
+    series = splat(float32(ARCTAN[4]))
+    series = series * square + splat(float32(ARCTAN[3]))
+    series = series * square + splat(float32(ARCTAN[2]))
+    series = series * square + splat(float32(ARCTAN[1]))
+    series = series * square + splat(float32(ARCTAN[0]))
+    angle = select(sigma < one, quarter_turn - x * series, x * series)
+    return smaller((sigma / (one + variance) + angle) * splat(float32(2 / math.pi)), one)
+
+
+@kernel
+def apply_law(result: Maps, variance: Map, crew: Crew) -> None:
+    """Probability of a result by its variance, 0 where nothing is known."""
+    begin, end = share(crew, result.disparity.shape[0], ROWS)
+    zero = splat(float32(0))
+    for y in range(uint64(begin), uint64(end)):
+        x = 0
+        while x < result.width:
+            x = min(x, result.width - LANES)  # the last sixteen overlap: rows of the result follow each other
+            value = load(variance.values, y, uint64(x))
+            store(result.probability, y, uint64(x), select(value == value, probability_of(value), zero))
+            x += LANES
+    meet(crew)
