@@ -391,7 +391,7 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     elif settings.variance is True:  # beyond the paper
         found = measure_scatter(finest, found, settings)
     disparity, probability, variance = enlarge(found, left.shape[:2], settings)  # beyond the paper: of the law
-    follows_law = settings.variance is True
+    follows_law = settings.variance is True or has_surface(settings)
     if settings.variance == "paper":  # [III-E]
         of_paper = fuse_variance(found.patches, found.pair, settings, finest.scale)
         of_paper = found._replace(variance=np.where(np.isnan(found.disparity), np.nan, of_paper))
@@ -404,6 +404,7 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         known, (detail, nearest) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
         disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, settings)
         follows_law = True
+    variance = settings.sigma_scale**2 * variance
     if follows_law:
         probability = naive_surface.probability_of(variance)
     if settings.variance == "paper":

@@ -41,6 +41,7 @@ VALUES = {
     "scatter_smoothing":  (60.0,       60.0,       60.0,    60.0,    60.0,         60.0),
     "dense":              (False,      False,      False,   False,   False,        False),
     "variance":           (False,      False,      False,   False,   False,        False),
+    "sigma_scale":        (1.0,        1.0,        1.0,     1.0,     1.0,          1.0),
     "min_valid":          (0.25,       0.25,       0.25,    0.75,    0.75,         0.75),
     "min_support":        (0.22,       0.22,       0.22,    0.22,    0.22,         0.0),
     "min_probability":    (0.32,       0.32,       0.05,    0.15,    0.15,         0.0),

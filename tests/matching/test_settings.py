@@ -178,6 +178,7 @@ OUT_OF_RANGE = {
     "refinement_smoothing": ((0, -1, 10001, np.inf), "from 0.001 to 10000"),
     "scatter_smoothing": ((0, -1, 1001, np.inf), "above 0 and at most 1000"),
     "dense": ((), "True or False"),
+    "sigma_scale": ((0, -1, 100.5), "above 0 and at most 100"),
     "variance": (("ours", "Paper", "", 2), "one of False, True, 'paper'"),
     "min_island": ((-0.1, 1.1, np.inf), "from 0 to 1"),
     "segment_filter": ((), "True or False"),

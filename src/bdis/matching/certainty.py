@@ -60,7 +60,7 @@ class Weights(NamedTuple):
 
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=9e-4, spread=0.77, slope=0.32, hole=0.81, rest=2.9)
-DETAIL = DoubtWeights(surface=0.3, jump=30.0, bend=8.0, move=1.5, label=0.4)
+DETAIL = {"surface": 0.3, "jump": 30.0, "bend": 8.0, "move": 1.5, "label": 0.4}
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
 
 
@@ -73,6 +73,17 @@ def error_model(weights: Weights, width: int, level: int) -> ErrorModel:
     64.0
     """
     return ErrorModel(**weights._asdict(), largest_hole=LARGEST_HOLE * width, image_px2=4.0**level)
+
+
+def doubt_weights(sigma_scale: float) -> DoubtWeights:
+    """The weights of full resolution as kernels take them.
+
+    Examples
+    --------
+    >>> doubt_weights(2.0).bend / DETAIL["bend"]
+    4.0
+    """
+    return DoubtWeights(**{name: weight * sigma_scale**2 for name, weight in DETAIL.items()})
 
 
 class SurfaceCertainty:
@@ -128,7 +139,6 @@ class SurfaceCertainty:
         self._checks_usable = settings.slanted and settings.smoothing > 0
         smallest = math.ceil(settings.min_island * surface.width * surface.height)
         self._islands = SegmentFilter(maps, smallest, room) if settings.min_island > 0 and wide is None else None
-        self._rescores = bool(settings.variance) or settings.label_level is not None
         self.variance = empty_map(surface.height, surface.width, arena)
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
@@ -145,16 +155,15 @@ class SurfaceCertainty:
         )  # fmt: skip
         if self._islands is not None:
             self._islands.run(crew)
-            if self._rescores:
-                kernels.score_by_variance(self._maps, self.variance, self._model, crew)
+            kernels.score_by_variance(self._maps, self.variance, self._model, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
         if self._wide is not None:
             return [kernels.score_dense]
-        islands = self._islands.kernels() if self._islands is not None else []
-        rescoring = [kernels.score_by_variance] if self._islands is not None and self._rescores else []
-        return [kernels.score_surface, *islands, *rescoring]
+        if self._islands is None:
+            return [kernels.score_surface]
+        return [kernels.score_surface, *self._islands.kernels(), kernels.score_by_variance]
 
 
 class ScatterCertainty:

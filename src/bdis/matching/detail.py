@@ -12,7 +12,7 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .certainty import DETAIL
+from .certainty import doubt_weights
 from .enlarge import Enlarge
 from .fusion import empty_map, empty_maps
 from .kernels.covered import CoveredLine, DetailRules
@@ -90,6 +90,7 @@ class Detail:
         self._lines = for_members([DetailLine(sums=arena.zeros(sums, np.float32)) for _ in threads])
         self._covered = for_members([covered_line(width, arena) for _ in threads])
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
+        self._weights = doubt_weights(settings.sigma_scale)
         self._cues = Cues(
             surface=planes[0], labels=planes[1], gradient_left=gradients[0], gradient_right=gradients[1],
             grey=float(settings.intensity_scale),
@@ -120,8 +121,8 @@ class Detail:
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
         kernels.write_detail(
-            self._disparity, self._cues, DETAIL, self._rules, self._result, self._variance, self._covered, self._doubt,
-            crew,
+            self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._covered,
+            self._doubt, crew,
         )  # fmt: skip
 
     def kernels(self) -> list[Kernel]:

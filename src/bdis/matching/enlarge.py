@@ -9,6 +9,7 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
 from .fusion import empty_maps
+from .kernels.law import Law
 from .kernels.layout import Map, Maps, map_stride
 from .kernels.pyramid import Seen
 from .levels import halved
@@ -25,12 +26,11 @@ class Enlarge:
     variance : Map or None
         Its variance, if asked for.
     judged : Map or None
-        A variance that takes the place of the probability in the result, for `Detail`, which makes a probability of it
-        and also the variance, if asked for, unless there is one here.
+        A variance that takes the place of the probability in the result, until the law is applied.
     wants_variance : bool
         The result has a variance.
-    follows_law : bool
-        Its probability follows from that.
+    law : Law or None
+        What the judged variance becomes here; None: nothing, or something later.
     number : int
         The finest level.
     size : tuple of int
@@ -51,7 +51,7 @@ class Enlarge:
     """
 
     def __init__(
-        self, maps: Maps, variance: Map | None, judged: Map | None, wants_variance: bool, follows_law: bool,
+        self, maps: Maps, variance: Map | None, judged: Map | None, wants_variance: bool, law: Law | None,
         number: int, size: tuple[int, int], seen: Seen | None, arena: Arena,
     ):  # fmt: skip
         self._seen = seen
@@ -68,7 +68,7 @@ class Enlarge:
             if source is not None:
                 maps_between = [Map(values=arena.zeros((h, map_stride(w)), np.float32), width=w) for h, w in between]
                 self._variances.append([source, *maps_between, target])
-        self.wants_variance, self._follows_law = wants_variance, follows_law
+        self.wants_variance, self._law = wants_variance, law
         self._memory = ResultMemory(*size)
 
     def new_result(self) -> list[Array]:
@@ -94,8 +94,8 @@ class Enlarge:
         for chain in self._variances:
             for source, target in itertools.pairwise(chain):
                 self._fill_variance(source, target, self._streams(target is chain[-1]), crew)
-        if self._follows_law:
-            kernels.apply_law(self.result, self.result_variance, crew)
+        if self._law is not None:
+            kernels.apply_law(self.result, self.result_variance, self._law, crew)
         if has_hidden and self._seen is not None:
             kernels.hide_unseen(self._seen, self.result, crew)
             if self.wants_variance:
@@ -106,5 +106,5 @@ class Enlarge:
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        law = [kernels.apply_law] if self._follows_law else []
+        law = [kernels.apply_law] if self._law is not None else []
         return [self._fill_maps, *([self._fill_variance] if self._variances else []), *law]

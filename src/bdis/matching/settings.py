@@ -149,6 +149,10 @@ class Settings:
     variance: Literal[False, True, "paper"] = setting(
         False, "Compute a variance for each pixel: True a calibrated one, 'paper' that of Eq. 16 to 19.", group=_OUTPUT
     )
+    sigma_scale: float = setting(
+        1.0, "Factor on the standard deviation, and so on intervals; fitted to a rig by 'bdis certainty fit'.",
+        group=_OUTPUT, above=0, high=100, step=0.05,
+    )
 
     min_valid: float = setting(
         0.25, "Share of the pixels of a patch that both cameras must have seen.", group=_REJECTION, low=0, high=1,

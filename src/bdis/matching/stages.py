@@ -11,6 +11,7 @@ from .certainty import PaperVariance, ScatterCertainty, SurfaceCertainty
 from .detail import Detail
 from .enlarge import Enlarge
 from .fusion import BayesianFusion, ResidualFusion, empty_maps, make_fusion
+from .kernels.law import Law
 from .kernels.layout import Map, Maps
 from .labels import WIDEST, Labels
 from .levels import coarsest_level, halved, level_weights
@@ -124,22 +125,7 @@ class Stages:
         self.maps = self.levels[-1].maps
         self.surface = self._make_surface() if has_surface else None
         self.certainty = self._make_certainty(measures_scatter)
-        has_detail = self.surface is not None and any(isinstance(level, Labels) for level in self.levels)
-        judged = self.certainty[0].variance if has_detail else None
-        follows_law = settings.variance is True and not has_detail
-        variance = self.certainty[-1].variance if follows_law or settings.variance == "paper" else None
-        seen = None if settings.dense else self.pyramid.seen[0][0]
-        self.enlarge = Enlarge(
-            self.maps,
-            variance,
-            judged,
-            bool(settings.variance),
-            follows_law,
-            finest,
-            self.size,
-            seen,
-            self._arena,
-        )
+        self.enlarge = self._make_enlarge(has_surface or measures_scatter)
         self.detail = self._make_detail()
         self.video: VideoAverage | None = None
         if settings.smoothing > 0:
@@ -221,14 +207,29 @@ class Stages:
             found.append(PaperVariance(searched.search.patches, searched.fusion, self.maps, settings, arena))
         return found
 
+    def _make_enlarge(self, follows_law: bool) -> Enlarge:
+        settings = self._settings
+        judged = self.certainty[0].variance if follows_law else None
+        papers = self.certainty[-1].variance if settings.variance == "paper" else None
+        law = None
+        if follows_law and not self._has_detail():  # that applies the law itself
+            law = Law(scale=settings.sigma_scale**2, has_variance=settings.variance is True)
+        seen = None if settings.dense else self.pyramid.seen[0][0]
+        return Enlarge(
+            self.maps, papers, judged, bool(settings.variance), law, settings.finest_level, self.size, seen, self._arena
+        )
+
+    def _has_detail(self) -> bool:
+        return self.surface is not None and any(isinstance(level, Labels) for level in self.levels)
+
     def _patches(self) -> PatchLevel:
         """The finest level with patches."""
         return [level for level in self.levels if isinstance(level, PatchLevel)][-1]
 
     def _make_detail(self) -> Detail | None:
-        labels = [level.found for level in self.levels if isinstance(level, Labels)]
-        if not labels or self.surface is None:
+        if not self._has_detail() or self.surface is None:
             return None
+        labels = [level.found for level in self.levels if isinstance(level, Labels)]
         surface = self.surface.fit.surface
         # Where every pixel gets a disparity the maps have no holes, and the surface does not reach across them.
         values = self.maps.disparity if self._settings.dense else surface.disparity

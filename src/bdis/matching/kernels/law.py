@@ -7,12 +7,12 @@ Its tails are as heavy as those of real errors, and with u = x / sigma the share
 
 import math
 
-from numba import float32, uint64
+from numba import float32, int32, uint64
 
 from ...vector.cache import inner
 from ...vector.crew import Crew, meet, share
-from ...vector.records import kernel
-from ...vector.simd import LANES, load, select, smaller, splat, square_root, store
+from ...vector.records import Record, kernel
+from ...vector.simd import LANES, lane_numbers, load, select, smaller, splat, square_root, store
 from .layout import ROWS, Map, Maps
 
 # arctan x is about x times this polynomial in x^2, to 1e-5 for x from 0 to 1 (Abramowitz and Stegun, 4.4.49).
@@ -38,16 +38,39 @@ def probability_of(variance):
     return smaller((sigma / (one + variance) + angle) * splat(float32(2 / math.pi)), one)
 
 
+class Law(Record):
+    """What becomes of a variance.
+
+    Attributes
+    ----------
+    scale : float
+        Factor on it.
+    has_variance : bool
+        It is part of the result, beside the probability.
+    """
+
+    scale: float
+    has_variance: bool
+
+
 @kernel
-def apply_law(result: Maps, variance: Map, crew: Crew) -> None:
-    """Probability of a result by its variance, 0 where nothing is known."""
+def apply_law(result: Maps, variance: Map, law: Law, crew: Crew) -> None:
+    """Probability and, if asked for, variance of a result that has the unscaled variance in place of its probability.
+
+    The probability is 0 where nothing is known.
+    """
     begin, end = share(crew, result.disparity.shape[0], ROWS)
-    zero = splat(float32(0))
+    zero, scale, probability = splat(float32(0)), splat(float32(law.scale)), result.probability
     for y in range(uint64(begin), uint64(end)):
         x = 0
         while x < result.width:
-            x = min(x, result.width - LANES)  # the last sixteen overlap: rows of the result follow each other
-            value = load(variance.values, y, uint64(x))
-            store(result.probability, y, uint64(x), select(value == value, probability_of(value), zero))
+            done, x = splat(int32(x)), min(x, result.width - LANES)  # the last sixteen overlap, and are done once
+            at, is_done = uint64(x), lane_numbers() + splat(int32(x)) < done
+            given = load(probability, y, at)
+            value = given * scale
+            found = select(value == value, probability_of(value), zero)
+            store(probability, y, at, select(is_done, given, found))
+            if law.has_variance:
+                store(variance.values, y, at, select(is_done, load(variance.values, y, at), value))
             x += LANES
     meet(crew)
