@@ -133,9 +133,13 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         image[:, size[1] // 3 :] *= 0.05
     disparity, probability, variance = before.astype(np.float32), np.ones(size, np.float32), np.empty(size, np.float32)
     result = Maps(disparity=disparity, probability=probability, width=size[1])
-    rules = DetailRules(smallest=-1.0, largest=12.0, is_dense=is_dense, has_variance=True, judges_variance=True)
+    rules = DetailRules(
+        smallest=-1.0, largest=12.0, largest_variance=1e6, is_dense=is_dense, is_given=False, has_variance=True,
+        judges_variance=True,
+    )  # fmt: skip
     surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
-    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7}
+    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "unseen": 0.0,
+               "largest_surface": 1e6}  # fmt: skip
     gradients = [np.ascontiguousarray(padded(naive_detail.gradient(np.rint(image))), np.int16) for image in images]
     cues = Cues(
         surface=map_of(surface).values, labels=map_of(labels).values, gradient_left=gradients[0],
@@ -148,7 +152,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
 
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
     mismatch = naive_detail.mismatch(*(np.rint(image) for image in images), detail, 1.0)
-    doubt = naive_detail.variance(detail, surface, labels, 1.0, mismatch, weights.values())
+    doubt = naive_detail.variance(detail, surface, labels, 1.0, mismatch, list(weights.values())[:5])
     is_covered, is_unmatched = naive_detail.covered(expected, mismatch), mismatch > naive_detail.UNMATCHED
     assert is_covered.any()
     assert (is_unmatched & ~is_covered).any()

@@ -145,6 +145,7 @@ def test_bytes_of_workspace_a_pixel(kind, settings, most):
 
 def test_results_share_memory_only_with_results_nobody_holds(monkeypatch):
     monkeypatch.setattr("bdis.matching.memory.LARGE_PIXELS", 0)
+    monkeypatch.setattr("bdis.matching.memory.KEPT_PIXELS", 0)
     left, right, _ = warped_pair(64, 96, seed=6)
     matcher = bdis.StereoMatcher("fast")
     view = matcher.match(left, right).disparity[10:20]
@@ -165,6 +166,7 @@ def test_streamed_results_equal_others(monkeypatch, finest_level):
     settings = {"preset": "fast", "variance": True, "finest_level": finest_level}
     plain = bdis.StereoMatcher(**settings).match(left, right)
     monkeypatch.setattr("bdis.matching.memory.LARGE_PIXELS", 0)
+    monkeypatch.setattr("bdis.matching.memory.KEPT_PIXELS", 0)
     matcher = bdis.StereoMatcher(**settings)
     streamed = matcher.match(left, right)
     assert matcher._stages.enlarge._memory.streaming

@@ -17,6 +17,9 @@ variance is, in px^2 of the image,
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
 scenes together: 95 % of the errors of each shall lie in the interval of 95 %.
 
+For disparities that another matcher gives (`bdis.assess`) there are other weights, ``GIVEN``, fitted to maps of SGBM,
+BM, ELAS and DIS flow on the same pairs.
+
 Errors follow one law, Student's t with three degrees of freedom and that variance; the probability that a disparity is
 off by less than 1 px of the image follows from it (``kernels/law.py``).
 
@@ -60,7 +63,9 @@ class Weights(NamedTuple):
 
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=9e-4, spread=0.77, slope=0.32, hole=0.81, rest=2.9)
-DETAIL = {"surface": 0.3, "jump": 30.0, "bend": 8.0, "move": 1.5, "label": 0.4}
+DETAIL = {"surface": 0.3, "jump": 30.0, "bend": 8.0, "move": 1.5, "label": 0.4, "unseen": 0.0}
+GIVEN = {"surface": 0.18, "jump": 20.0, "bend": 0.2, "move": 2.8, "label": 0.36, "unseen": 0.7}
+UNKNOWN_SURFACE = 30.0  # px^2, what is given where our own surface is unknown is judged by such a variance of it
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
 
 
@@ -75,15 +80,27 @@ def error_model(weights: Weights, width: int, level: int) -> ErrorModel:
     return ErrorModel(**weights._asdict(), largest_hole=LARGEST_HOLE * width, image_px2=4.0**level)
 
 
-def doubt_weights(sigma_scale: float) -> DoubtWeights:
-    """The weights of full resolution as kernels take them.
+def largest_variance(width: int) -> float:
+    """px^2: nothing is known of a pixel but that it lies in an image of ``width`` px.
 
     Examples
     --------
-    >>> doubt_weights(2.0).bend / DETAIL["bend"]
+    >>> largest_variance(640)
+    16384.0
+    """
+    return (LARGEST_HOLE * width) ** 2
+
+
+def doubt_weights(is_given: bool, sigma_scale: float) -> DoubtWeights:
+    """The weights of full resolution as kernels take them, for disparities that were found, or given by the user.
+
+    Examples
+    --------
+    >>> doubt_weights(False, 2.0).bend / DETAIL["bend"]
     4.0
     """
-    return DoubtWeights(**{name: weight * sigma_scale**2 for name, weight in DETAIL.items()})
+    scaled = {name: weight * sigma_scale**2 for name, weight in (GIVEN if is_given else DETAIL).items()}
+    return DoubtWeights(**scaled, largest_surface=UNKNOWN_SURFACE if is_given else math.inf)
 
 
 class SurfaceCertainty:

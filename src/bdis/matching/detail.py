@@ -7,18 +7,20 @@ import math
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .certainty import doubt_weights
+from .certainty import doubt_weights, largest_variance
 from .enlarge import Enlarge
 from .fusion import empty_map, empty_maps
 from .kernels.covered import CoveredLine, DetailRules
 from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine
 from .kernels.doubt import KEPT, SUMS, Cues, DoubtLine
-from .kernels.layout import Map, map_stride
+from .kernels.labels import PaddedMap
+from .kernels.layout import PAD, Map, map_stride
 from .labels import Labels, empty_padded_map
 from .levels import halved
 from .memory import Arena, SharedMemory
@@ -40,6 +42,8 @@ class Detail:
         With the images themselves (level 0).
     result : Enlarge
         Has the result at the size of the image, and the variance of the surface; all of it is replaced.
+    judges_given : bool
+        Disparities are not found here but given by the user, and only judged.
     settings : Settings
         Of the matcher.
     shared : SharedMemory
@@ -53,11 +57,13 @@ class Detail:
         Levels below the surface's on which labels are tried, coarsest first.
     refinement : VariationalRefinement or None
         Moves every pixel to where both images agree best.
+    given : ndarray of float32, shape (h, w), or None
+        px, the disparities to judge, NaN = unknown.
     """
 
     def __init__(
-        self, surface: Map, found: Map, pyramid: Pyramid, result: Enlarge, settings: Settings, shared: SharedMemory,
-        arena: Arena,
+        self, surface: Map, found: Map, pyramid: Pyramid, result: Enlarge, judges_given: bool, settings: Settings,
+        shared: SharedMemory, arena: Arena,
     ):  # fmt: skip
         left, right = (levels[0] for levels in pyramid.images)
         seen_left, seen_right = (levels[0] for levels in pyramid.seen)
@@ -90,7 +96,7 @@ class Detail:
         self._lines = for_members([DetailLine(sums=arena.zeros(sums, np.float32)) for _ in threads])
         self._covered = for_members([covered_line(width, arena) for _ in threads])
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
-        self._weights = doubt_weights(settings.sigma_scale)
+        self._weights = doubt_weights(judges_given, settings.sigma_scale)
         self._cues = Cues(
             surface=planes[0], labels=planes[1], gradient_left=gradients[0], gradient_right=gradients[1],
             grey=float(settings.intensity_scale),
@@ -98,13 +104,17 @@ class Detail:
         self._rules = DetailRules(
             smallest=settings.min_disparity,
             largest=math.inf if settings.max_disparity is None else settings.max_disparity,
+            largest_variance=largest_variance(width),
             is_dense=settings.dense,
+            is_given=judges_given,
             has_variance=bool(settings.variance),
             judges_variance=settings.variance is True,
         )
         self._disparity = empty_map(height, width, arena)
         self.refinement: VariationalRefinement | None = None
-        if settings.refinement_rounds:
+        self.given: Array | None = None
+        self._given = empty_padded_map(self._disparity, arena) if judges_given else None
+        if settings.refinement_rounds and not judges_given:
             self.refinement = VariationalRefinement(
                 left, right, seen_left, seen_right, self._disparity, settings, arena
             )
@@ -117,13 +127,24 @@ class Detail:
         kernels.compare_candidates(
             self._surface, self._filled, self._found, *self._images, self._candidates, self._blocks, self._lines, crew
         )
-        kernels.choose_candidates(self._candidates, self._blocks, self._disparity, self._lines, crew)
+        if self._given is None:
+            kernels.choose_candidates(self._candidates, self._blocks, self._disparity, self._lines, crew)
+        else:
+            self._take_given(self._given, crew)
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
         kernels.write_detail(
             self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._covered,
             self._doubt, crew,
         )  # fmt: skip
+
+    def _take_given(self, filled: PaddedMap, crew: Crew) -> None:
+        """What was given becomes the result; what is unknown around it lies with the background."""
+        width = self._disparity.width
+        assert self.given is not None
+        self._result.disparity[:] = self._disparity.values[:, :width] = self.given
+        kernels.fill_from_background(self._disparity, filled, crew)
+        self._disparity.values[:, :width] = filled.values[:, PAD : PAD + width]
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""

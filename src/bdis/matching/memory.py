@@ -96,7 +96,8 @@ class ResultMemory:
     def __init__(self, height: int, width: int):
         self._shape = height, width
         self._is_kept = height * width >= KEPT_PIXELS
-        self.streaming = height * width >= LARGE_PIXELS and width % (2 * CACHE_LINE // 4) == 0
+        is_large = height * width >= LARGE_PIXELS
+        self.streaming = self._is_kept and is_large and width % (2 * CACHE_LINE // 4) == 0
         self._held: list[tuple[Array, weakref.ref[Array]]] = []
 
     def arrays(self, count: int) -> list[Array]:

@@ -103,8 +103,9 @@ class StereoResult:
         --------
         >>> import numpy as np
         >>> one = np.ones((1, 1), np.float32)
-        >>> StereoResult(20 * one, one, variance=0.01 * one).interval(0.95).round(3).tolist()
-        [[0.184]]
+        >>> interval = StereoResult(20 * one, one, variance=0.01 * one).interval(0.95)
+        >>> f"20 +- {interval[0, 0]:.3f} px"
+        '20 +- 0.184 px'
         """
         return np.sqrt(self.known_variance()) * np.float32(sigmas(share))
 

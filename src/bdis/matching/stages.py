@@ -62,6 +62,8 @@ class Stages:
         px of the images.
     settings : Settings
         Of the matcher.
+    judges_given : bool
+        The result is not what is found but what `Detail` is given, judged by it.
 
     Raises
     ------
@@ -92,7 +94,7 @@ class Stages:
         Averages the frames of a video, if there is a surface.
     """
 
-    def __init__(self, height: int, width: int, settings: Settings):
+    def __init__(self, height: int, width: int, settings: Settings, *, judges_given: bool = False):
         _check_size(height, width, settings)
         self.size, self._settings = (height, width), settings
         finest = settings.finest_level
@@ -126,9 +128,9 @@ class Stages:
         self.surface = self._make_surface() if has_surface else None
         self.certainty = self._make_certainty(measures_scatter)
         self.enlarge = self._make_enlarge(has_surface or measures_scatter)
-        self.detail = self._make_detail()
+        self.detail = self._make_detail(judges_given)
         self.video: VideoAverage | None = None
-        if settings.smoothing > 0:
+        if settings.smoothing > 0 and not judges_given:
             self.video = VideoAverage(self.pyramid.images[0][1], self.enlarge.result, settings, self._arena)
 
     def _make_rows(self) -> RowAlignment | None:
@@ -226,7 +228,7 @@ class Stages:
         """The finest level with patches."""
         return [level for level in self.levels if isinstance(level, PatchLevel)][-1]
 
-    def _make_detail(self) -> Detail | None:
+    def _make_detail(self, judges_given: bool) -> Detail | None:
         if not self._has_detail() or self.surface is None:
             return None
         labels = [level.found for level in self.levels if isinstance(level, Labels)]
@@ -234,7 +236,9 @@ class Stages:
         # Where every pixel gets a disparity the maps have no holes, and the surface does not reach across them.
         values = self.maps.disparity if self._settings.dense else surface.disparity
         drawn = Map(values=values, width=surface.width)
-        return Detail(drawn, labels[-1], self.pyramid, self.enlarge, self._settings, self._shared, self._arena)
+        return Detail(
+            drawn, labels[-1], self.pyramid, self.enlarge, judges_given, self._settings, self._shared, self._arena
+        )
 
     def begin(self, images: tuple[Array, Array], masks: tuple[Any, Any], previous: StereoResult | None) -> list[Array]:
         """Take a pair, checked, and in a video what the previous frame left; returns the arrays that will be filled."""

@@ -44,15 +44,21 @@ class DetailRules(Record):
     ----------
     smallest, largest : float
         px, limits of disparity.
+    largest_variance : float
+        px^2, where nothing is known of a disparity.
     is_dense : bool
         Every pixel keeps a disparity: what is covered in the right image lies with the background.
+    is_given : bool
+        Every disparity stays as it is: what the right camera does not see is only less sure.
     has_variance, judges_variance : bool
         There is a variance; it is the one that is judged here, not another one that stays.
     """
 
     smallest: float
     largest: float
+    largest_variance: float
     is_dense: bool
+    is_given: bool
     has_variance: bool
     judges_variance: bool
 
@@ -217,6 +223,18 @@ def fill_covered(values, y, width, is_covered, variance):
 
 
 @inner
+def doubt_unseen(is_covered, width, rules, weights, disparity, y, variance):
+    """What the right camera does not see is unknown, or less sure if it keeps a disparity."""
+    for x in range(uint64(width)):
+        if is_covered[uint64(0), x] == SEEN:
+            continue
+        if rules.is_given or rules.is_dense:
+            variance[uint64(0), x] += float32(weights.unseen)
+        else:
+            disparity[uint64(y), x] = np.nan
+
+
+@inner
 def write_disparities(detail, y, width, smallest, largest, result):
     """Disparities of a row, within the limits, where the result has any."""
     row, unknown = uint64(y), splat(float32(np.nan))
@@ -234,11 +252,12 @@ def write_disparities(detail, y, width, smallest, largest, result):
 def write_law(line_variance, result, y, variance, rules):
     """Probability and, if asked for, variance of a row, where the result has a disparity."""
     row, width, zero, unknown = uint64(y), result.width, splat(float32(0)), splat(float32(np.nan))
+    largest = splat(float32(rules.largest_variance))
     x = 0
     while x < width:
         x = min(x, width - LANES)
         at = uint64(x)
-        value, disparity = load(line_variance, uint64(0), at), load(result.disparity, row, at)
+        value, disparity = smaller(load(line_variance, uint64(0), at), largest), load(result.disparity, row, at)
         known = disparity == disparity
         store(result.probability, row, at, select(known, probability_of(value), zero))
         if rules.has_variance:
@@ -270,9 +289,6 @@ def write_detail(
         if mark_covered(detail.values, disparity, doubt.mismatch, y, width, line.claims, line.is_covered):
             if rules.is_dense:
                 fill_covered(disparity, y, width, line.is_covered, doubt.variance)
-            else:
-                for x in range(uint64(width)):
-                    if line.is_covered[0, x]:
-                        disparity[uint64(y), x] = np.nan
+            doubt_unseen(line.is_covered, width, rules, weights, disparity, y, doubt.variance)
         write_law(doubt.variance, result, y, variance.values, rules)
     meet(crew)

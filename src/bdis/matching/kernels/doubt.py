@@ -71,6 +71,10 @@ class DoubtWeights(Record):
         Of the squares of what is listed above.
     label : float
         Of the product, per px.
+    unseen : float
+        px^2, for pixels that the right camera does not see and that keep their disparity.
+    largest_surface : float
+        px^2, the variance of the surface where it is unknown, or larger.
     """
 
     surface: float
@@ -78,6 +82,8 @@ class DoubtWeights(Record):
     bend: float
     move: float
     label: float
+    unseen: float
+    largest_surface: float
 
 
 class DoubtLine(Record):
@@ -199,6 +205,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     share_of_one, largest = splat(float32(1 / (2 * AROUND + 1) ** 2)), splat(float32(LARGEST))
     by_surface, by_jump = splat(float32(weights.surface)), splat(float32(weights.jump))
     by_bend, by_move = splat(float32(weights.bend)), splat(float32(weights.move))
+    largest_of_surface = splat(float32(weights.largest_surface))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     begin = 0
     while begin < width:
@@ -211,7 +218,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         bend = smaller(absolute(value - add_columns(sums, uint64(2), x, AROUND) * share_of_one), largest)
         move = smaller(absolute(value - load(cues.surface, row, x)), largest)
         apart = smaller(absolute(value - load(cues.labels, row, x)), farthest)
-        of_surface = load(surface_variance, row, x)
+        of_surface = smaller(load(surface_variance, row, x), largest_of_surface)  # also if NaN
         variance = (by_surface + by_label * apart) * of_surface
         variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
         store(line.mismatch, nothing, x, mismatch)

@@ -1,0 +1,159 @@
+"""How far to trust a disparity map from anywhere: the law of error of our own matcher, for any other.
+
+The paper names it as its next step.  The images are matched as always, up to the surface and the labels of every pixel;
+then the given map takes the place of our own at full resolution and is judged by what tells of errors there: how far it
+lies from our surface and labels and how sure these are, where it jumps and bends, where the images do not match under
+it, and where two of its pixels claim the same place of the right image.
+"""
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..vector.cache import prepare
+from ..vector.crew import Threads
+from .images import check_pair
+from .matcher import match_in_stages
+from .result import StereoResult
+from .settings import Settings
+from .stages import Stages
+
+FARTHEST = 1e5  # px, as far as a disparity may lie from 0
+
+
+class Assessment:
+    """Everything that judging a map of ``height`` x ``width`` px needs; used again for maps of the same size.
+
+    Parameters
+    ----------
+    height, width : int
+        px of the images.
+    settings : Settings
+        With a variance and with labels.
+    """
+
+    def __init__(self, height: int, width: int, settings: Settings):
+        self._stages = Stages(height, width, settings, judges_given=True)
+        if self._stages.detail is None:
+            raise ValueError(f"the images are {width}x{height}, too small to judge disparities")
+        self._detail = self._stages.detail
+        self._threads = Threads(settings.threads)
+
+    def run(self, images: tuple[Array, Array], disparity: Array, masks: tuple[Any, Any]) -> StereoResult:
+        """Judge a map; all of it was checked."""
+        stages = self._stages
+        arrays = stages.begin(images, masks, None)
+        self._detail.given = disparity
+        prepare([*stages.kernels(), *self._threads.kernels()])
+        try:
+            self._threads.run(lambda crew: match_in_stages(stages, crew))
+        finally:
+            stages.release()
+            self._detail.given = None
+        return stages.result(arrays)
+
+
+def check_disparity(disparity: Any, shape: tuple[int, ...], unknown: float | None) -> Array:
+    """A disparity map as float32, NaN where unknown.
+
+    Parameters
+    ----------
+    disparity : array_like, shape (h, w)
+        px; NaN, infinite or masked = unknown.
+    shape : tuple of int
+        Height and width of the images.
+    unknown : float or None
+        A further value that means unknown.
+
+    Raises
+    ------
+    TypeError
+        It holds no real numbers.
+    ValueError
+        Another size than the images, or values that cannot be disparities in px.
+
+    Examples
+    --------
+    >>> check_disparity(np.array([[-1.0, 2.5]]), (1, 2), -1).tolist()
+    [[nan, 2.5]]
+    """
+    given = np.ma.filled(np.ma.asarray(disparity, float), np.nan) if np.ma.isMA(disparity) else np.asarray(disparity)
+    if given.dtype.kind not in "fiu":
+        raise TypeError(f"disparity must be an array of numbers, but it holds {given.dtype}")
+    if given.shape != shape:
+        raise ValueError(f"disparity has the shape {given.shape}, but the images are {shape[1]}x{shape[0]}")
+    if given.dtype == np.int16:
+        raise ValueError(
+            "disparity is int16, which OpenCV uses for 16ths of a px; give px: disparity.astype(np.float32) / 16"
+        )
+    is_unknown = ~np.isfinite(given)
+    if unknown is not None:
+        is_unknown |= given == unknown
+    known = np.where(is_unknown, np.float32(np.nan), given).astype(np.float32)
+    farthest = np.nanmax(np.abs(known), initial=0)
+    if farthest > FARTHEST:
+        raise ValueError(f"disparity reaches {farthest:g} px; if that means unknown, pass unknown={farthest:g}")
+    return np.asarray(known)
+
+
+_kept = threading.local()  # the last assessment of each thread, for maps of the same size
+
+
+def assess(
+    left: Any,
+    right: Any,
+    disparity: Any,
+    *,
+    unknown: float | None = None,
+    left_mask: Any = None,
+    right_mask: Any = None,
+    sigma_scale: float = 1.0,
+    threads: int = 1,
+) -> StereoResult:
+    """How far to trust a disparity map from any matcher.
+
+    Parameters
+    ----------
+    left, right : array_like, shape (h, w), (h, w, 3) or (h, w, 4)
+        The rectified pair, as for :meth:`bdis.StereoMatcher.match`.
+    disparity : array_like, shape (h, w)
+        px; left pixel x matches right pixel x - disparity.  NaN, infinite or masked = unknown.
+    unknown : float, optional
+        A further value that means unknown, such as -1 or 0.
+    left_mask, right_mask : array_like of bool or integers, shape (h, w), optional
+        Nonzero where the camera saw something.
+    sigma_scale : float
+        Factor on the standard deviation.
+    threads : int
+        That share the rows of the image; the result does not depend on it.
+
+    Returns
+    -------
+    StereoResult
+        The disparity as it was given, with a probability and a variance; :meth:`StereoResult.interval` works.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Not a rectified pair, or not a disparity map of it; the message says why.
+
+    Examples
+    --------
+    >>> import numpy as np, bdis
+    >>> texture = np.random.default_rng(0).integers(1, 255, (64, 101), dtype=np.uint8).repeat(4, 0).repeat(4, 1)
+    >>> given = np.full((256, 400), 4.0)
+    >>> given[100:120, 100:120] = 30  # wrong
+    >>> result = bdis.assess(texture[:, :-4], texture[:, 4:], given)
+    >>> bool(result.probability[50, 200] > 0.95), bool(result.probability[110, 110] < 0.5)
+    (True, True)
+    """
+    images = check_pair(left, right)
+    height, width = images[0].shape[:2]
+    checked = check_disparity(disparity, (height, width), unknown)
+    key = height, width, Settings(variance=True, sigma_scale=sigma_scale, threads=threads)
+    if getattr(_kept, "key", None) != key:
+        _kept.assessment, _kept.key = Assessment(*key), key
+    assessment: Assessment = _kept.assessment
+    return assessment.run(images, checked, (left_mask, right_mask))
