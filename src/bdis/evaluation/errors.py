@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,34 +60,6 @@ class Comparison:
     def has_probability(self) -> bool:
         """Whether the probability differs between pixels; methods without one report a constant."""
         return bool(len(self.probability)) and bool(self.probability.min() < self.probability.max())
-
-    def allowing(self, reference_sigma_px: float) -> Comparison:
-        """The same errors with claims that cover the errors of the reference as well.
-
-        The variance of the reference is added to that of the method, as the errors of both are independent.
-
-        Parameters
-        ----------
-        reference_sigma_px : float
-            Standard deviation of the reference disparity, px.
-
-        Returns
-        -------
-        Comparison
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> ones = np.ones(1)
-        >>> wider = Comparison(ones, ones, ones, 2 * ones, 0.4 * ones, 1).allowing(0.3)
-        >>> wider.sigma_px.tolist(), wider.sigma_mm.tolist()
-        ([0.5], [2.5])
-        """
-        if self.sigma_px is None:
-            return self
-        sigma_px = np.hypot(self.sigma_px, reference_sigma_px)
-        sigma_mm = None if self.sigma_mm is None else self.sigma_mm * sigma_px / self.sigma_px
-        return replace(self, sigma_mm=sigma_mm, sigma_px=sigma_px)
 
 
 def compare(result: StereoResult, frame: Frame) -> Comparison:
