@@ -32,15 +32,15 @@ def cells(table):
 
 def test_figures_by_hand():
     """Frames with 90 and 100 % of the errors inside, and one with too few pixels to count."""
-    half = np.repeat([0.0, 5.0], [900, 100])
+    errors = np.repeat([0.0, 5.0], [900, 100])
     found = uncertainty.figures(
-        [comparison(half, np.ones(1000)), comparison(np.zeros(2000), 3 * np.ones(2000)), comparison([9], [1])]
+        [comparison(errors, np.ones(1000)), comparison(np.zeros(2000), 3 * np.ones(2000)), comparison([9], [1])]
     )
     assert [found[name] for name in ("lowest_within_95", "within_95", "highest_within_95")] == [0.9, 0.95, 1]
     assert found["within_68"] == pytest.approx(0.95)
     assert found["interval_95_px"] == pytest.approx(1.837 * 2, abs=1e-3)
     assert found["ause_unit"] == "px"
-    assert uncertainty.figures([comparison(half, np.ones(1000), in_px=False)])["ause_unit"] == "mm"
+    assert uncertainty.figures([comparison(errors, np.ones(1000), in_px=False)])["ause_unit"] == "mm"
 
 
 def test_a_set_of_frames_without_enough_pixels_has_no_figures():
@@ -81,6 +81,23 @@ def test_other_settings_have_the_same_columns():
     frames = small_frames(1)
     found = uncertainty.variants({"rendered": frames})
     assert [row["settings"] for row in cells(report.table("uncertainty", found))] == list(uncertainty.VARIANTS)
+
+
+def test_the_page_has_both_tables(monkeypatch):
+    """With other sections left empty, as they take long to measure."""
+    for name in ("steady", "scores", "real", "steps", "edges", "video", "streaming", "start", "sizes", "memory"):
+        monkeypatch.setattr(report, f"_{name}", lambda found: "")
+    names = "accuracy", "real", "ablation", "steps", "edges", "video", "streaming", "start", "sizes", "memory"
+    figures = uncertainty.figures([comparison(np.linspace(-2, 2, 1000), np.ones(1000))])
+    results = dict.fromkeys(names) | {
+        "machine": {"cores": 1},
+        "steady": {"size": "", "frames": 0, "sets": [], "rounds": 0},
+        "honesty": {"balanced": {"real/tissue": figures}},
+        "uncertainty": {"fast": {"rendered": figures}},
+    }
+    page = report.page(results)
+    for name in ("honesty", "uncertainty"):
+        assert f"\n\n{report.table(name, results[name])}\n\n" in page
 
 
 @pytest.mark.skipif(not REAL_PAIRS.is_dir(), reason=f"the real pairs are not at {REAL_PAIRS}")
