@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bdis.common.machine import machine
 
-from . import accuracy, beyond, real, report, resources, speed, streaming
+from . import accuracy, beyond, real, report, resources, speed, streaming, uncertainty
 from .data import frame_sets
 
 SECTIONS = {
@@ -15,7 +15,8 @@ SECTIONS = {
     "real": lambda sets, rounds: real.real(),
     "ablation": lambda sets, rounds: accuracy.ablation(sets),
     "steps": lambda sets, rounds: beyond.steps(sets, rounds),
-    "uncertainty": lambda sets, rounds: beyond.uncertainty(sets),
+    "honesty": lambda sets, rounds: uncertainty.honesty(sets),
+    "uncertainty": lambda sets, rounds: uncertainty.variants(sets),
     "edges": lambda sets, rounds: beyond.edges(),
     "video": lambda sets, rounds: beyond.video(),
     "streaming": lambda sets, rounds: streaming.streaming(rounds),
@@ -53,7 +54,7 @@ def main() -> None:
         options.markdown.write_text(report.page(results))
         plot = options.markdown.parent / "docs" / "reliability.png"
         plot.parent.mkdir(exist_ok=True)
-        beyond.reliability_plot(sets, plot)
+        uncertainty.reliability_plot(sets, plot)
         print(f"saved {options.markdown} and {plot}")
 
 

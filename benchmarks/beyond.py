@@ -1,8 +1,6 @@
-"""What goes beyond the paper: the cost of each step, the uncertainty, depth edges and video mode."""
+"""What goes beyond the paper: the cost of each step, depth edges and video mode."""
 
-import math
 from collections.abc import Callable
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -10,11 +8,7 @@ import numpy as np
 import bdis
 from bdis.evaluation.baselines import METHODS
 from bdis.evaluation.baselines.pair import grey_pair
-from bdis.evaluation.confidence import reliability
 from bdis.evaluation.datasets import Frame, frame_of
-from bdis.evaluation.errors import Comparison, compare
-from bdis.evaluation.metrics import mean_score
-from bdis.evaluation.metrics import score as score_of
 from bdis.synthetic import RenderedPair, render
 
 from .accuracy import scores
@@ -40,15 +34,6 @@ STEPS = {
     "rows not aligned": ("balanced", {"align_rows": "off"}),
     "accurate": ("accurate", {}),
 }
-UNCERTAIN = {
-    "balanced": ("balanced", {"variance": True}),
-    "balanced, the paper's variance": ("balanced", {"variance": "paper"}),
-    "balanced, dense": ("balanced", {"variance": True, "dense": True}),
-    "accurate": ("accurate", {"variance": True}),
-    "paper": ("paper", {"variance": True}),
-    "paper, the paper's variance": ("paper", {"variance": "paper"}),
-    "fast": ("fast", {"variance": True}),
-}
 
 
 def steps(sets: dict[str, list[Frame]], rounds: int) -> dict:
@@ -67,81 +52,6 @@ def steps(sets: dict[str, list[Frame]], rounds: int) -> dict:
             "scores": scores(sets, lambda frame: matcher.match(frame.left, frame.right)),
         }
     return out
-
-
-def uncertainty(sets: dict[str, list[Frame]]) -> dict:
-    """Calibration of variance and probability on each set, averaged over its frames."""
-    return {
-        name: {
-            set_name: _calibration(bdis.StereoMatcher(preset, **changes), frames) for set_name, frames in sets.items()
-        }
-        for name, (preset, changes) in UNCERTAIN.items()
-    }
-
-
-def _calibration(matcher: bdis.StereoMatcher, frames: list[Frame]) -> dict:
-    found = [compare(matcher.match(frame.left, frame.right), frame) for frame in frames]
-    scores = [score_of(f) for f in found if len(f.error_px) > 1000]
-    average, inside = mean_score(scores), [s.within_196sigma for s in scores]
-    return {
-        "within_196sigma": average.within_196sigma,
-        "lowest_frame": min(inside),
-        "highest_frame": max(inside),
-        "within_1sigma": average.within_1sigma,
-        "mean_sigma_px": float(
-            np.mean([f.sigma_px.mean() for f in found if f.sigma_px is not None and len(f.sigma_px)])
-        ),
-        "nll": average.nll,
-        "ause": average.ause,
-        "reliability_error": average.reliability_error,
-        "coverage": average.coverage,
-    }
-
-
-def reliability_plot(sets: dict[str, list[Frame]], path: Path) -> None:
-    """Claimed against true: the share within 1 px over the probability, and the share within k sigma over k."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    matchers = {
-        "": bdis.StereoMatcher(variance=True),
-        ", the paper's": bdis.StereoMatcher("paper", variance="paper"),
-    }
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
-    k = np.linspace(0.05, 3, 60)
-    for set_name, frames in sets.items():
-        for kind, matcher in matchers.items():
-            found = _pooled([compare(matcher.match(frame.left, frame.right), frame) for frame in frames])
-            if not kind:
-                table = {name: np.array(values) for name, values in reliability(found).items()}
-                enough = table["count"] > 500
-                left.plot(table["probability"][enough], table["within"][enough], "o-", label=set_name)
-            z = np.abs(found.error_px) / found.sigma_px
-            right.plot(k, [(z < each).mean() for each in k], ":" if kind else "-", label=f"{set_name}{kind}")
-    left.plot([0, 1], [0, 1], "k--", lw=1, label="ideal")
-    right.plot(k, [math.erf(each / math.sqrt(2)) for each in k], "k--", lw=1, label="Gaussian")
-    left.set(
-        xlabel="probability", ylabel="share within 1 px", title="probability (balanced)", xlim=(0.3, 1), ylim=(0, 1)
-    )
-    right.set(
-        xlabel="k", ylabel="share of errors below k sigma", title="variance: balanced, and `paper` with Eq. 16-19"
-    )
-    for axis in (left, right):
-        axis.legend(fontsize=8)
-        axis.grid(alpha=0.3)
-    figure.savefig(path, dpi=90)
-    plt.close(figure)
-
-
-def _pooled(found: list[Comparison]) -> Comparison:
-    """The pixels of several frames as one comparison."""
-    joined = {
-        name: np.concatenate([getattr(each, name) for each in found])
-        for name in ("error_mm", "error_px", "probability", "sigma_mm", "sigma_px")
-    }
-    return Comparison(**joined, references=sum(each.references for each in found))
 
 
 def near_edges(pair: RenderedPair, jump_px: float = 2.0, reach_px: int = 10) -> np.ndarray:

@@ -19,13 +19,21 @@ PRESETS = "bdis", "bdis-accurate"
 OTHERS = "sgbm", "sgbm-3way", "bm", "dis-flow", "elas"
 
 
+def real_sets() -> dict[str, list[Frame]]:
+    """Frames by set, of the sets that are available; pixels that only the left camera sees have no reference."""
+    return {
+        f"real/{name}": [frame.without_occluded() for frame in open_dataset(REAL_PAIRS / name).frames()]
+        for name in SETS
+        if (REAL_PAIRS / name).is_dir()
+    }
+
+
 def real() -> dict:
     """Error, gross errors and coverage of visible pixels; presets also at the coverage of each other method.
 
     At equal coverage the least certain pixels of the preset are left out, by its own variance.
     """
-    names = [name for name in SETS if (REAL_PAIRS / name).is_dir()]
-    sets = {name: [f.without_occluded() for f in open_dataset(REAL_PAIRS / name).frames()] for name in names}
+    sets = real_sets()
     found: dict = {}
     for set_name, frames in sets.items():
         compared = {name: [_compare(name, frame) for frame in frames] for name in (*PRESETS, *OTHERS)}
@@ -46,10 +54,6 @@ def _compare(name: str, frame: Frame) -> Comparison:
     method = METHODS[name]
     matcher = bdis.StereoMatcher(method.preset, variance=True) if method.preset else matcher_for(method, frame)
     return compare(matcher.match(frame.left, frame.right), frame)
-
-
-def _at_coverage(found: list[Comparison], others: list[Comparison]) -> list[Comparison]:
-    return [_cut(mine, len(other.error_px)) for mine, other in zip(found, others)]
 
 
 def _cut(found: Comparison, count: int) -> Comparison:

@@ -26,9 +26,9 @@ for low in (0.35, 0.5, 0.7, 0.9):
     chosen = result.known & (result.probability >= low)
     print(f"   >= {low:.2f}   {chosen.sum():6}   {(error_px[chosen] < 1).mean():.1%}")
 
-sigma_px = np.sqrt(result.variance)  # NaN where the disparity is unknown
-within = (error_px < 1.96 * sigma_px)[result.known].mean()
-print(f"{within:.1%} of the errors are below 1.96 sigma (95 % if the errors were Gaussian and sigma exact)")
+for share in (0.68, 0.95):
+    inside = (error_px <= result.interval(share))[result.known].mean()
+    print(f"{inside:.1%} of the errors are inside the interval that shall hold {share:.0%} of them")
 
 trusted = rig.cloud(result, colors=pair.left, min_probability=0.9)
 print(f"{len(trusted)} points with a probability of at least 0.9, sigma {np.median(trusted.sigma_mm):.2f} mm on median")

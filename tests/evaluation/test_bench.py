@@ -61,6 +61,8 @@ def test_terminal_shows_a_table_per_group(finished):
     assert "rendered instruments, 2 frames" in done.stdout
     assert re.search(r"bdis-fast +\d\.\d+ +\d\.\d+", done.stdout)
     assert "median ms" in done.stdout
+    assert "inside 95 %" in done.stdout
+    assert "log score" not in done.stdout  # what does not fit is in the report
     assert "accuracy: 3 of 3" in done.stderr
 
 
@@ -82,6 +84,30 @@ def test_json_and_csv_agree(finished):
         frames = [line for line in csv.DictReader(file) if line["method"] == "bdis-fast"]
     means = [float(line["mean_mm"]) for line in frames if line["group"] == "rendered instruments"]
     assert np.mean(means) == pytest.approx(first["score"]["mean_mm"], rel=1e-5)  # averaged over frames
+
+
+def test_the_worst_and_the_best_frame_are_named_beside_the_average(finished):
+    out, _ = finished
+    with open(out / "frames.csv") as file:
+        lines = [line for line in csv.DictReader(file) if line["group"] == "rendered instruments"]
+    inside = [float(line["within_95"]) for line in lines if line["method"] == "bdis-fast"]
+    assert len(inside) == 2
+    with open(out / "summary.csv") as file:
+        fast, sgbm = list(csv.DictReader(file))[:2]
+    assert [float(fast[name]) for name in ("lowest_within_95", "within_95", "highest_within_95")] == pytest.approx(
+        [min(inside), np.mean(inside), max(inside)], rel=1e-4
+    )
+    assert all(float(fast[name]) > 0 for name in ("within_68", "interval_95", "ause"))
+    assert math.isfinite(float(fast["log_score"]))
+    for name in ("within_68", "within_95", "lowest_within_95", "highest_within_95", "interval_95", "log_score"):
+        assert sgbm[name] == "", name  # it claims no variance
+
+
+def test_json_has_the_share_that_the_paper_prints(finished):
+    out, _ = finished
+    methods = json.loads((out / "results.json").read_text())["frames"][0]["methods"]
+    assert 0 < methods["bdis-fast"]["within_196_sigma"] <= 1
+    assert methods["sgbm"]["within_196_sigma"] is None
 
 
 def test_metrics_are_those_of_the_matcher(finished):
@@ -113,7 +139,8 @@ def test_report_has_tables_maps_and_plots(finished):
     page = (out / "report.html").read_text()
     for words in (
         "Stereo matching benchmark", "All data sets", "Error against coverage", "Time against error", "Reliability",
-        "reference surface", "error, mean", "bdis-fast", "sgbm", "1.96 sigma %", "AUSE", "What the columns are",
+        "reference surface", "error, mean", "bdis-fast", "sgbm", "inside 68 %", "inside 95 %", "worst frame %",
+        "best frame %", "95 % +- px", "log score", "AUSE", "What the columns are",
     ):  # fmt: skip
         assert words in page, words
     assert page.count("<svg") == 6
@@ -342,8 +369,8 @@ def test_paper_tables_stand_beside_the_printed_ones(tmp_path):
 
 def test_scared_and_servct_stand_beside_the_printed_numbers():
     def record(group, frame, mean, median):
-        score = {"mean_mm": mean, "median_mm": median, "within_196sigma": 0.9}
-        return {"group": group, "frame": frame, "methods": {"bdis": {"score": score}, "sgbm": {"failed": "it did"}}}
+        found = {"score": {"mean_mm": mean, "median_mm": median}, "within_196_sigma": 0.9}
+        return {"group": group, "frame": frame, "methods": {"bdis": found, "sgbm": {"failed": "it did"}}}
 
     frames = [record("SCARED", "D1K1", 1.5, 1), record("SCARED", "D2K1", 2.5, 1)]
     frames += [record("SERV-CT Experiment 2", "009", 3, 2.25)]

@@ -4,8 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import bdis
+from bdis.common.law import log_density, share_within
 from bdis.evaluation.confidence import (
     CURVE,
     at_equal_coverage,
@@ -17,6 +21,7 @@ from bdis.evaluation.confidence import (
 from bdis.evaluation.datasets import Frame
 from bdis.evaluation.errors import Comparison, compare
 from bdis.evaluation.metrics import Score, mean_score, score, time_summary
+from bdis.evaluation.paper.calibration import within_196_sigma
 
 NAN = np.nan
 RIG = bdis.Rig(focal_px=100, cx=0, cy=0, baseline_mm=10)  # depth 1000 / disparity
@@ -98,31 +103,93 @@ def test_averages_are_of_frames_not_of_pixels():
     assert math.isnan(found.rmse_mm)
 
 
-def test_sigma_coverage_is_of_depth():
+def drawn_from_the_law(count, seed=0):
+    """Errors and their standard deviations, 0.05 to 5 px, float64 (count,)."""
+    rng = np.random.default_rng(seed)
+    sigma = np.exp(rng.uniform(math.log(0.05), math.log(5), count))
+    return rng.standard_t(3, count) * sigma / math.sqrt(3), sigma  # a t of three degrees has a variance of 3
+
+
+def test_the_papers_sigma_coverage_is_of_depth():
     """sigma_mm = f b / d^2 * sigma_px = 1000 / 100 * 0.1 = 1 mm at 10 px; errors 0, 0.5, 1.5, 2.5 mm."""
     errors = np.array([0, 0.5, 1.5, 2.5])
-    found = score(compare(result(np.full((1, 4), 10), variance=0.01), frame([100 - errors])))
-    assert (found.within_1sigma, found.within_196sigma) == (0.5, 0.75)
+    found = compare(result(np.full((1, 4), 10), variance=0.01), frame([100 - errors]))
+    assert within_196_sigma(found) == 0.75
+    assert within_196_sigma(comparison([0, 1, 3, 1], sigma=[1, 1, 1, NAN])) == pytest.approx(2 / 3)
+    assert math.isnan(within_196_sigma(comparison([0, 1])))
+    assert math.isnan(within_196_sigma(comparison([1], sigma=[NAN])))
 
 
-def test_likelihood_by_hand():
-    """sigma 0.5 px and errors 0 and 1 px: 0.5 ln(2 pi 0.25), and 2 more for the second."""
-    found = score(comparison([0, 1], sigma=[0.5, 0.5]))
-    assert found.nll == pytest.approx(0.5 * math.log(2 * math.pi * 0.25) + 0.5 * (0 + 4) / 2)
+def test_intervals_by_hand():
+    """sigma 0.1 px: 68 % within 0.069 px, 95 % within 0.184 px."""
+    found = score(comparison([0, -0.05, 0.1, 0.18, -0.19], sigma=np.full(5, 0.1)))
+    assert (found.within_68, found.within_95) == (0.4, 0.8)
+    assert found.interval_95 == pytest.approx(0.1837, abs=1e-4)
 
 
-def test_a_normal_error_has_the_coverage_of_a_normal_error():
-    error = np.random.default_rng(0).normal(0, 0.3, 100_000)
-    found = score(comparison(error, sigma=np.full(len(error), 0.3)))
-    assert found.within_1sigma == pytest.approx(0.6827, abs=0.005)
-    assert found.within_196sigma == pytest.approx(0.95, abs=0.003)
-    assert found.nll == pytest.approx(0.5 * math.log(2 * math.pi * math.e * 0.09), abs=0.01)
+def test_log_score_by_hand():
+    """sigma 0.5 px: the density is 2 / (pi 0.5) = 4 / pi per px at 0, and (1 + 2^2)^2 = 25 times smaller at 1 px."""
+    assert score(comparison([0], sigma=[0.5])).log_score == pytest.approx(-math.log(4 / math.pi))
+    assert score(comparison([0, 1], sigma=[0.5, 0.5])).log_score == pytest.approx(
+        -math.log(4 / math.pi) + math.log(25) / 2
+    )
+
+
+def test_the_density_of_the_law_is_the_slope_of_its_share():
+    for sigma in (0.2, 1.0, 7.0):
+        edges = np.linspace(0, 4 * sigma, 4001)
+        middles = (edges[1:] + edges[:-1]) / 2
+        summed = np.cumsum(2 * np.exp(log_density(middles, sigma**2)) * np.diff(edges))  # both signs of the error
+        np.testing.assert_allclose(summed, share_within(edges[1:], sigma**2), atol=1e-5)
+
+
+def test_errors_of_the_law_lie_inside_its_intervals():
+    error, sigma = drawn_from_the_law(100_000)
+    found = score(comparison(error, sigma=sigma))
+    for share, wanted in ((found.within_68, 0.68), (found.within_95, 0.95)):
+        assert share == pytest.approx(wanted, abs=4 * math.sqrt(wanted * (1 - wanted) / len(error)))
+    assert found.interval_95 == pytest.approx(1.837 * sigma.mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.8, 1.25, 2])
+def test_the_true_law_has_the_best_log_score(factor):
+    error, sigma = drawn_from_the_law(100_000)
+    claimed, true = (score(comparison(error, sigma=f * sigma)).log_score for f in (factor, 1))
+    assert true < claimed
+
+
+@settings(deadline=None, derandomize=True, database=None)
+@given(arrays(np.float64, 20, elements=st.floats(-1e4, 1e4)), arrays(np.float64, 20, elements=st.floats(1e-3, 1e3)))
+def test_intervals_nest(error, sigma):
+    """Whatever errors and claims are: what lies inside the interval of 68 % lies inside that of 95 %."""
+    found = score(comparison(error, sigma=sigma))
+    assert 0 <= found.within_68 <= found.within_95 <= 1
+    claimed = result(error, variance=sigma**2)
+    assert (claimed.interval(0.68) < claimed.interval(0.95)).all()
+
+
+@pytest.mark.parametrize("rig", [RIG, bdis.Rig(100, 0, 0, 10, cx_right=4)], ids=["parallel", "verged"])
+def test_shares_are_those_of_the_interval_of_depth(rig):
+    """Also where points may be at infinity, and the far half of the interval of depth is endless."""
+    rng = np.random.default_rng(1)
+    disparity = rng.uniform(1, 30, (40, 50))
+    variance = rng.uniform(0.1, 5, disparity.shape) ** 2
+    errors = rng.standard_t(3, disparity.shape) * np.sqrt(variance / 3)
+    made, true_depth = result(disparity, variance=variance), rig.depth(np.float32(disparity - errors))
+    found = score(compare(made, frame(true_depth, rig=rig)))
+    for share, measured in ((0.68, found.within_68), (0.95, found.within_95)):
+        nearest, farthest = rig.depth_interval(made, share)
+        known = np.isfinite(true_depth)
+        assert measured == pytest.approx(((nearest <= true_depth) & (true_depth <= farthest))[known].mean(), abs=1e-3)
+    assert np.isinf(farthest).any()  # of the interval of 95 %
 
 
 def test_unknown_variance_is_least_sure_and_not_counted():
     found = comparison([1, 2, 3], sigma=[1.5, NAN, 4])
     assert found.confidence.tolist() == [-1.5, -np.inf, -4]
-    assert score(found).within_1sigma == 1
+    assert score(found).within_68 == 0.5  # 1 is within 0.69 x 1.5, 3 is not within 0.69 x 4
+    assert math.isnan(score(comparison([1, 2], sigma=[NAN, NAN])).within_95)
+    assert math.isnan(score(comparison([1, 2])).log_score)
 
 
 def test_ause_by_hand():

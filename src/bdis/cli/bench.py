@@ -16,7 +16,7 @@ from . import terminal
 from .options import Debug, Json, Out
 from .terminal import UsageError
 
-NARROW = ("mean mm", "median mm", "valid k-px", "bad 1 %", "1.96 sigma %", "median ms")
+NARROW = ("mean mm", "median mm", "valid k-px", "bad 1 %", "inside 95 %", "median ms")
 SHOWN = (*NARROW, "coverage %", "equal cov.", "EPE px")
 WIDE = 120  # characters a terminal needs for all columns of SHOWN
 

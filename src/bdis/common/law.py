@@ -70,3 +70,28 @@ def sigmas(share: float) -> float:
         is_too_small = 2 / math.pi * (u / (1 + u * u) + math.atan(u)) < share
         low, high = (u, high) if is_too_small else (low, u)
     return high
+
+
+def log_density(error: Any, variance: Any) -> NDArray[np.float64]:
+    """Logarithm of the density of errors.
+
+    Parameters
+    ----------
+    error : array_like
+        px, or any unit.
+    variance : array_like
+        Square of that unit, above 0; NaN = unknown.
+
+    Returns
+    -------
+    ndarray of float64
+        Nats, of a density per unit of the error; NaN where the variance is.
+
+    Examples
+    --------
+    >>> f"{np.exp(log_density(0.0, 0.25)):.3f} per px"  # sigma is 0.5 px
+    '1.273 per px'
+    """
+    sigma = np.sqrt(np.asarray(variance, np.float64))
+    u = np.asarray(error, np.float64) / sigma
+    return np.asarray(-np.log(math.pi / 2 * sigma) - 2 * np.log1p(u * u))

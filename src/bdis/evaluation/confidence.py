@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..common.law import log_density, sigmas
 from .errors import Comparison, Floats
 
 CURVE = np.linspace(0.02, 1.0, 50)  # coverages at which an error-coverage curve is sampled
@@ -16,7 +17,11 @@ WITHIN_PX = 1.0  # a probability is that of an error below this
 
 
 def uncertainty(found: Comparison) -> dict[str, float]:
-    """Calibration of the claimed variance: shares of depth errors within it, as in the paper, and likelihood in px.
+    """How honest the claimed variance is: shares of the errors inside the intervals that follow from it, and its score.
+
+    All is measured in px.  With a rig the shares are those of depth as well: depth falls steadily with disparity, so
+    that a true depth lies in the interval of depth (:meth:`bdis.Rig.depth_interval`) exactly where the true disparity
+    lies in that of the disparity.
 
     Parameters
     ----------
@@ -26,30 +31,29 @@ def uncertainty(found: Comparison) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        ``within_1sigma``, ``within_196sigma`` and ``nll`` of :class:`Score`; empty if the method claims no variance.
+        ``within_68``, ``within_95``, ``interval_95`` and ``log_score`` of :class:`Score`; empty if the method claims no
+        variance.
 
     Examples
     --------
     >>> import numpy as np
-    >>> sigma = np.ones(4)
-    >>> found = uncertainty(Comparison(np.array([0, 0.5, 1.5, 3]), np.zeros(4), np.ones(4), sigma, sigma, 4))
-    >>> found["within_1sigma"], found["within_196sigma"]
-    (0.5, 0.75)
+    >>> error, ones = np.array([0, 0.5, 1.5, 3]), np.ones(4)
+    >>> found = uncertainty(Comparison(error, error, ones, ones, ones, 4))
+    >>> found["within_68"], found["within_95"], round(found["interval_95"], 3)
+    (0.5, 0.75, 1.837)
     """
     if found.sigma_px is None:
         return {}
-    error, sigma = (found.error_px, found.sigma_px) if found.in_px else (found.error_mm, found.sigma_mm)
-    assert sigma is not None
-    known = np.isfinite(sigma) & (found.sigma_px > 0)
+    known = np.isfinite(found.sigma_px) & (found.sigma_px > 0)
     if not known.any():
         return {}
-    distance = np.abs(error[known]) / sigma[known]
-    sigma_px = found.sigma_px[known]
-    log_loss = 0.5 * np.log(2 * np.pi * sigma_px**2) + 0.5 * (found.error_px[known] / sigma_px) ** 2
+    error, sigma = found.error_px[known], found.sigma_px[known]
+    distance = np.abs(error) / sigma
     return {
-        "within_1sigma": float((distance < 1).mean()),
-        "within_196sigma": float((distance < 1.96).mean()),
-        "nll": float(log_loss.mean()),
+        "within_68": float((distance <= sigmas(0.68)).mean()),
+        "within_95": float((distance <= sigmas(0.95)).mean()),
+        "interval_95": float(sigmas(0.95) * sigma.mean()),
+        "log_score": float(-log_density(error, sigma**2).mean()),
     }
 
 

@@ -36,10 +36,13 @@ class Score:
         Number of predicted pixels that have a reference.
     coverage : float
         Their share of the pixels that have a reference.
-    within_1sigma, within_196sigma : float
-        Share of the errors within 1 and 1.96 claimed standard deviations; 0.683 and 0.950 are ideal.
-    nll : float
-        Mean negative log likelihood of the disparity error under the claimed variance, nats.
+    within_68, within_95 : float
+        Share of the errors inside the intervals that shall hold 68 and 95 % of them; 0.68 and 0.95 are ideal.
+    interval_95 : float
+        Mean half width of the interval of 95 %, px.
+    log_score : float
+        Mean negative log density of the disparity error under the claimed law (:mod:`bdis.common.law`), nats, of a
+        density per px.  Smaller is better: it is smallest if the law is true, and narrow.
     ause : float
         Area under the sparsification error, mm (px without a rig).
     reliability_error : float
@@ -57,9 +60,10 @@ class Score:
     bad_3px: float = math.nan
     valid: float = 0
     coverage: float = 0.0
-    within_1sigma: float = math.nan
-    within_196sigma: float = math.nan
-    nll: float = math.nan
+    within_68: float = math.nan
+    within_95: float = math.nan
+    interval_95: float = math.nan
+    log_score: float = math.nan
     ause: float = math.nan
     reliability_error: float = math.nan
 

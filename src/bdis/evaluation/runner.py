@@ -22,6 +22,7 @@ from . import confidence, metrics
 from .baselines import Matcher, Method
 from .datasets import Dataset, Entry, Frame
 from .errors import compare
+from .paper.calibration import within_196_sigma
 from .run_log import RunLog, key_of, source_hash
 from .samples import pack_sample
 
@@ -298,6 +299,7 @@ def _score(methods: dict[str, dict[str, Any]], results: dict[str, StereoResult],
     for name, each in found.items():
         methods[name] |= {
             "score": asdict(metrics.score(each)),
+            "within_196_sigma": within_196_sigma(each),
             "equal": asdict(equal[name]) if name in equal else None,
             "curve": confidence.error_coverage(each).tolist(),
             "reliability": confidence.reliability(each) if each.has_probability else None,

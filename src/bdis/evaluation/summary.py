@@ -32,6 +32,8 @@ class Row:
         Averages over frames.
     frames, scored, failed : int
         Number of frames, of those with a score, and of those on which the method failed.
+    lowest_within_95, highest_within_95 : float
+        ``within_95`` of the frames where it is lowest and highest; NaN if the method claims no variance.
     predicted : float
         Share of all pixels with a disparity, whether or not there is a reference.
     equal_mean, equal_median : float
@@ -54,6 +56,8 @@ class Row:
     frames: int
     scored: int
     failed: int
+    lowest_within_95: float
+    highest_within_95: float
     predicted: float
     equal_mean: float
     equal_median: float
@@ -96,15 +100,19 @@ def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]
     scored = [each for each in found if "score" in each]
     equal = [each["equal"] for each in scored if each["equal"] is not None]
     shares = [each.get("predicted", 0) / math.prod(record["size"]) for each, record in zip(found, members)]
+    scores = [Score(**each["score"]) for each in scored]
+    inside = [each.within_95 for each in scores if not math.isnan(each.within_95)]
     times = outcome.times.get(group, {}).get(method)
     curves = np.array([each["curve"] for each in scored if np.isfinite(each["curve"]).any()], float)
     return Row(
         group,
         method,
-        mean_score([Score(**each["score"]) for each in scored]),
+        mean_score(scores),
         frames=len(members),
         scored=len(scored),
         failed=sum("failed" in each for each in found),
+        lowest_within_95=min(inside, default=math.nan),
+        highest_within_95=max(inside, default=math.nan),
         predicted=float(np.mean(shares)),
         equal_mean=float(np.mean([each["mean"] for each in equal])) if equal else math.nan,
         equal_median=float(np.mean([each["median"] for each in equal])) if equal else math.nan,
@@ -172,7 +180,8 @@ def write_tables(folder: Path, outcome: Outcome, rows: list[Row], command: str) 
 
 
 SUMMARY_COLUMNS = [
-    "frames", "scored", "failed", "predicted", *METRICS, "equal_mean", "equal_median", "min_ms", "median_ms", "p99_ms",
+    "frames", "scored", "failed", "predicted", *METRICS, "lowest_within_95", "highest_within_95", "equal_mean",
+    "equal_median", "min_ms", "median_ms", "p99_ms",
 ]  # fmt: skip
 
 

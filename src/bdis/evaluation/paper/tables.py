@@ -252,7 +252,7 @@ def _coverage(outcome: Outcome) -> Table:
     for record in outcome.frames:
         for name, values in record["methods"].items():
             if "score" in values:
-                found[record["group"], record["frame"], name] = 100 * values["score"]["within_196sigma"]
+                found[record["group"], record["frame"], name] = 100 * values["within_196_sigma"]
     lines = []
     for name, letter in zip(SYNTHETIC_SETS, "Aa"):
         group = f"set {name}"

@@ -9,7 +9,7 @@ from ..summary import Row
 
 NOTHING = "-"
 # Where the columns are split over two tables, the second one starts with the first of these that is shown.
-SECOND_TABLE = ("1 sigma %", "1.96 sigma %", "NLL", "AUSE", "p error %", "predicted %", "min ms")
+SECOND_TABLE = ("inside 68 %", "AUSE", "p error %", "predicted %", "min ms")
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,17 @@ COLUMNS = [
     Column("bad 1 %", "more than 1 px off", -1, _percent("bad_1px"), "{:.1f}"),
     Column("bad 2 %", "more than 2 px off", -1, _percent("bad_2px"), "{:.1f}"),
     Column("bad 3 %", "more than 3 px off", -1, _percent("bad_3px"), "{:.1f}"),
-    Column("1 sigma %", "errors within one claimed standard deviation; 68.3 is ideal", 0,
-           _percent("within_1sigma"), "{:.1f}"),
-    Column("1.96 sigma %", "errors within 1.96 claimed standard deviations; 95 is ideal", 0,
-           _percent("within_196sigma"), "{:.1f}"),
-    Column("NLL", "negative log likelihood of the disparity error under the claimed variance, nats", -1,
-           lambda row: row.score.nll, "{:.2f}"),
+    Column("inside 68 %", "errors inside the interval that shall hold 68 % of them, %", 0,
+           _percent("within_68"), "{:.1f}"),
+    Column("inside 95 %", "errors inside the interval that shall hold 95 % of them, %", 0,
+           _percent("within_95"), "{:.1f}"),
+    Column("worst frame %", "inside 95 %, of the frame where it is lowest", 0,
+           lambda row: 100 * row.lowest_within_95, "{:.1f}"),
+    Column("best frame %", "inside 95 %, of the frame where it is highest", 0,
+           lambda row: 100 * row.highest_within_95, "{:.1f}"),
+    Column("95 % +- px", "mean half width of the interval of 95 %", 0, lambda row: row.score.interval_95, "{:.2f}"),
+    Column("log score", "mean negative log density of the disparity error under the claimed law, nats (density per px)",
+           -1, lambda row: row.score.log_score, "{:.2f}"),
     Column("AUSE", "area under the sparsification error, mm (px without a rig); 0 if the confidence orders the "
            "pixels by their errors", -1, lambda row: row.score.ause),
     Column("p error %", "mean distance of the probability from the share of pixels within 1 px", -1,

@@ -55,7 +55,7 @@ def _table(
 ) -> Table:
     """A line per frame: printed and measured errors, then printed and measured shares within 1.96 sigma."""
     unknown = (math.nan,) * len(printed_methods)
-    within = {name: [100 * _metric(found, name, "within_196sigma") for found in frames.values()] for name in methods}
+    within = {name: [100 * _within(found, name) for found in frames.values()] for name in methods}
     within = {name: shares for name, shares in within.items() if np.isfinite(shares).any()}
     columns: list[list[float]] = list(map(list, zip(*(values.get(frame, unknown) for frame in frames))))
     columns += [[_metric(found, name, metric) for found in frames.values()] for name in methods]
@@ -83,3 +83,8 @@ def _column(numbers: list[float], form: str) -> list[str]:
 def _metric(found: dict[str, Any], method: str, metric: str) -> float:
     value = found.get(method, {}).get("score", {}).get(metric)
     return math.nan if value is None else float(value)
+
+
+def _within(found: dict[str, Any], method: str) -> float:
+    """Share of the errors within 1.96 sigma; NaN if the method claims no variance or has no score."""
+    return float(found.get(method, {}).get("within_196_sigma", math.nan))

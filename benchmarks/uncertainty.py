@@ -1,0 +1,126 @@
+"""How honest the claimed uncertainty is: presets on all pairs, other settings on those with exact depth."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import bdis
+from bdis.common.law import share_within
+from bdis.evaluation.confidence import reliability
+from bdis.evaluation.datasets import Frame
+from bdis.evaluation.errors import Comparison, compare
+from bdis.evaluation.metrics import mean_score, score
+
+from .real import real_sets
+
+PRESETS = "balanced", "accurate"
+VARIANTS = {
+    "balanced, the paper's variance": ("balanced", {"variance": "paper"}),
+    "balanced, dense": ("balanced", {"variance": True, "dense": True}),
+    "paper": ("paper", {"variance": True}),
+    "paper, the paper's variance": ("paper", {"variance": "paper"}),
+    "fast": ("fast", {"variance": True}),
+}
+REFERENCE_SIGMA_PX = {"real/tissue": 0.3}  # of sets whose reference is measured, not exact
+FEWEST_PIXELS = 1000  # a frame with fewer errors says nothing on shares of them
+
+
+def honesty(sets: dict[str, list[Frame]]) -> dict:
+    """Figures of the presets on each set, real pairs first; twice where the reference has errors of its own."""
+    found: dict = {}
+    for preset in PRESETS:
+        matcher = bdis.StereoMatcher(preset, variance=True)
+        found[preset] = {}
+        for name, frames in {**real_sets(), **sets}.items():
+            found[preset][name] = figures(_compared(matcher, frames))
+            if name in REFERENCE_SIGMA_PX:
+                allowed = REFERENCE_SIGMA_PX[name]
+                row = f"{name}, {allowed} px allowed for the reference"
+                found[preset][row] = figures(_compared(matcher, frames, allowed))
+    return found
+
+
+def variants(sets: dict[str, list[Frame]]) -> dict:
+    """The same figures for other settings."""
+    return {
+        name: {
+            set_name: figures(_compared(bdis.StereoMatcher(preset, **changes), frames))
+            for set_name, frames in sets.items()
+        }
+        for name, (preset, changes) in VARIANTS.items()
+    }
+
+
+def _compared(matcher: bdis.StereoMatcher, frames: list[Frame], reference_sigma_px: float = 0.0) -> list[Comparison]:
+    """Results and references; the variance of the references is added, as their errors are independent."""
+    found = []
+    for frame in frames:
+        result = matcher.match(frame.left, frame.right)
+        found.append(compare(replace(result, variance=result.variance + reference_sigma_px**2), frame))
+    return found
+
+
+def figures(found: list[Comparison]) -> dict:
+    """Averages over the frames of a set that have enough pixels, and the shares of the worst and the best frame."""
+    scores = [score(each) for each in found if len(each.error_px) >= FEWEST_PIXELS]
+    average, inside = mean_score(scores), [each.within_95 for each in scores]
+    return {
+        "within_68": average.within_68,
+        "within_95": average.within_95,
+        "lowest_within_95": min(inside, default=math.nan),
+        "highest_within_95": max(inside, default=math.nan),
+        "interval_95_px": average.interval_95,
+        "log_score": average.log_score,
+        "ause": average.ause,
+        "ause_unit": "px" if all(each.in_px for each in found) else "mm",
+        "reliability_error": average.reliability_error,
+        "coverage": average.coverage,
+    }
+
+
+def reliability_plot(sets: dict[str, list[Frame]], path: Path) -> None:
+    """Claimed against true: the share within 1 px over the probability, and the share within k sigma over k."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    matchers = {
+        "": bdis.StereoMatcher(variance=True),
+        ", the paper's": bdis.StereoMatcher("paper", variance="paper"),
+    }
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
+    k = np.linspace(0.05, 3, 60)
+    for set_name, frames in sets.items():
+        for kind, matcher in matchers.items():
+            found = _pooled([compare(matcher.match(frame.left, frame.right), frame) for frame in frames])
+            if not kind:
+                table = {name: np.array(values) for name, values in reliability(found).items()}
+                enough = table["count"] > 500
+                left.plot(table["probability"][enough], table["within"][enough], "o-", label=set_name)
+            z = np.abs(found.error_px) / found.sigma_px
+            right.plot(k, [(z < each).mean() for each in k], ":" if kind else "-", label=f"{set_name}{kind}")
+    left.plot([0, 1], [0, 1], "k--", lw=1, label="ideal")
+    right.plot(k, share_within(k, 1.0), "k--", lw=1, label="ideal")
+    left.set(
+        xlabel="probability", ylabel="share within 1 px", title="probability (balanced)", xlim=(0.3, 1), ylim=(0, 1)
+    )
+    right.set(
+        xlabel="k", ylabel="share of errors below k sigma", title="variance: balanced, and `paper` with Eq. 16-19"
+    )
+    for axis in (left, right):
+        axis.legend(fontsize=8)
+        axis.grid(alpha=0.3)
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
+
+
+def _pooled(found: list[Comparison]) -> Comparison:
+    """The pixels of several frames as one comparison."""
+    joined = {
+        name: np.concatenate([getattr(each, name) for each in found])
+        for name in ("error_mm", "error_px", "probability", "sigma_mm", "sigma_px")
+    }
+    return Comparison(**joined, references=sum(each.references for each in found))

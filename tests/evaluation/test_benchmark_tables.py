@@ -1,0 +1,113 @@
+"""The tables of ``python -m benchmarks`` on the honesty of the claimed uncertainty."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bdis
+from bdis.evaluation.datasets import frame_of
+from bdis.evaluation.errors import Comparison
+from bdis.synthetic import render
+from benchmarks import report, uncertainty
+from benchmarks.real import REAL_PAIRS, real_sets
+
+
+def small_frames(count):
+    pairs = [render("tissue", 120, 160, seed=seed, disparity_px=10, noise=1.0) for seed in range(count)]
+    return [frame_of(pair, "small", str(seed)).without_occluded() for seed, pair in enumerate(pairs)]
+
+
+def comparison(error, sigma, *, in_px=True):
+    error, sigma = np.array(error, float), np.array(sigma, float)
+    error_mm = np.full(len(error), np.nan) if in_px else error
+    return Comparison(error_mm, error, np.linspace(0.5, 1, len(error)), sigma, sigma, len(error))
+
+
+def cells(table):
+    """Cells of a Markdown table by the names of its columns, a dict per row."""
+    header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def test_figures_by_hand():
+    """Frames with 90 and 100 % of the errors inside, and one with too few pixels to count."""
+    errors = np.repeat([0.0, 5.0], [900, 100])
+    found = uncertainty.figures(
+        [comparison(errors, np.ones(1000)), comparison(np.zeros(2000), 3 * np.ones(2000)), comparison([9], [1])]
+    )
+    assert [found[name] for name in ("lowest_within_95", "within_95", "highest_within_95")] == [0.9, 0.95, 1]
+    assert found["within_68"] == pytest.approx(0.95)
+    assert found["interval_95_px"] == pytest.approx(1.837 * 2, abs=1e-3)
+    assert found["ause_unit"] == "px"
+    assert uncertainty.figures([comparison(errors, np.ones(1000), in_px=False)])["ause_unit"] == "mm"
+
+
+def test_a_set_of_frames_without_enough_pixels_has_no_figures():
+    found = uncertainty.figures([comparison([1], [1])])
+    assert math.isnan(found["within_95"])
+    assert math.isnan(found["lowest_within_95"])
+
+
+def test_honesty_has_a_row_for_each_preset_and_set(monkeypatch):
+    monkeypatch.setattr(uncertainty, "real_sets", lambda: {"real/tissue": small_frames(1)})
+    found = uncertainty.honesty({"rendered": small_frames(2)})
+    rows = cells(report.table("honesty", found))
+    sets = ["real/tissue", "real/tissue, 0.3 px allowed for the reference", "rendered"]
+    assert [(row["settings"], row["set"]) for row in rows] == [
+        (preset, name) for preset in ("balanced", "accurate") for name in sets
+    ]
+    for row in rows:
+        low, high = (float(part.rstrip("%")) for part in row["worst and best frame"].split(" - "))
+        inside = {share: float(row[f"inside {share} %"].rstrip("%")) for share in (68, 95)}
+        assert inside[68] <= inside[95]
+        assert low <= inside[95] <= high
+        assert float(row["95 %: mean +- px"]) > 0
+        assert math.isfinite(float(row["log score"]))
+        assert row["AUSE"].endswith(" mm")
+
+
+def test_what_is_allowed_for_the_reference_widens_the_intervals(monkeypatch):
+    """0.3 px added in squares: the widths grow, and more errors lie inside."""
+    monkeypatch.setattr(uncertainty, "real_sets", lambda: {"real/tissue": small_frames(1)})
+    found = uncertainty.honesty({})["balanced"]
+    plain, allowed = found.values()
+    assert plain["interval_95_px"] < allowed["interval_95_px"] <= plain["interval_95_px"] + 1.837 * 0.3 + 1e-3
+    assert plain["within_95"] <= allowed["within_95"]
+    assert plain["coverage"] == allowed["coverage"]
+
+
+def test_other_settings_have_the_same_columns():
+    frames = small_frames(1)
+    found = uncertainty.variants({"rendered": frames})
+    assert [row["settings"] for row in cells(report.table("uncertainty", found))] == list(uncertainty.VARIANTS)
+
+
+def test_the_page_has_both_tables(monkeypatch):
+    """With other sections left empty, as they take long to measure."""
+    for name in ("steady", "scores", "real", "steps", "edges", "video", "streaming", "start", "sizes", "memory"):
+        monkeypatch.setattr(report, f"_{name}", lambda found: "")
+    names = "accuracy", "real", "ablation", "steps", "edges", "video", "streaming", "start", "sizes", "memory"
+    figures = uncertainty.figures([comparison(np.linspace(-2, 2, 1000), np.ones(1000))])
+    results = dict.fromkeys(names) | {
+        "machine": {"cores": 1},
+        "steady": {"size": "", "frames": 0, "sets": [], "rounds": 0},
+        "honesty": {"balanced": {"real/tissue": figures}},
+        "uncertainty": {"fast": {"rendered": figures}},
+    }
+    page = report.page(results)
+    for name in ("honesty", "uncertainty"):
+        assert f"\n\n{report.table(name, results[name])}\n\n" in page
+
+
+@pytest.mark.skipif(not REAL_PAIRS.is_dir(), reason=f"the real pairs are not at {REAL_PAIRS}")
+def test_real_pairs_are_found():
+    sets = real_sets()
+    assert set(uncertainty.REFERENCE_SIGMA_PX) <= set(sets)
+    assert all(frame.has_reference for frames in sets.values() for frame in frames)
+
+
+def test_the_plot_of_reliability_is_written(tmp_path):
+    pytest.importorskip("matplotlib")
+    uncertainty.reliability_plot({"rendered": small_frames(1)}, tmp_path / "plot.png")
+    assert bdis.read_image(tmp_path / "plot.png").shape[2] >= 3
