@@ -15,6 +15,7 @@ _HOMES = {  # the public names, by the module that defines them
     "files.ply": ("read_ply", "write_ply"),
     "files.preview": ("write_preview",),
     "matching.assess": ("assess",),
+    "matching.combine": ("combine",),
     "matching.matcher": ("StereoMatcher",),
     "matching.result": ("StereoResult",),
     "matching.settings": ("PRESETS", "Settings"),
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # the same once more for type checkers and editors, which do 
     from .files.ply import write_ply as write_ply
     from .files.preview import write_preview as write_preview
     from .matching.assess import assess as assess
+    from .matching.combine import combine as combine
     from .matching.matcher import StereoMatcher as StereoMatcher
     from .matching.result import StereoResult as StereoResult
     from .matching.settings import PRESETS as PRESETS

@@ -1,0 +1,80 @@
+"""Several results of one pair made one, by their laws of error."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.law import share_within
+from .result import StereoResult
+
+ROUNDS = 5  # of reweighting
+OTHERS = 2.0  # factor on the variance of all but the first when they are weighted; 1 and 4: 1 to 3 % worse
+MISSING = (
+    4.0  # how much the share of results that know nothing of a pixel adds to its variance; 1 and 20: 1 to 3 % worse
+)
+
+
+def combine(results: Sequence[StereoResult]) -> StereoResult:
+    """The most probable disparity of each pixel, given what several matchers say of it.
+
+    Each result brings a Student's t around its disparity.  Where they agree the disparities are averaged by their
+    precision; where they do not, the surer ones win and the disagreement is part of the variance, as is that some know
+    nothing of a pixel.  Matchers see the same images and make the same errors, so that agreement between them does not
+    make the variance smaller than theirs.
+
+    Parameters
+    ----------
+    results : sequence of StereoResult
+        Of the same pair, the one to trust most first, each with a variance: from ``StereoMatcher(variance=True)`` or,
+        for other matchers, from :func:`bdis.assess`.
+
+    Returns
+    -------
+    StereoResult
+        Known where any of them is.
+
+    Raises
+    ------
+    ValueError
+        No results, results of different sizes, or one without a variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.ones((1, 1), np.float32)
+    >>> sure, unsure = StereoResult(20 * one, one, 0.01 * one), StereoResult(21 * one, one, 0.25 * one)
+    >>> result = combine([sure, unsure])
+    >>> f"{result.disparity[0, 0]:.2f} px, sigma {np.sqrt(result.variance[0, 0]):.2f} px"
+    '20.02 px, sigma 0.16 px'
+    """
+    if not results:
+        raise ValueError("there are no results to combine")
+    shapes = {result.disparity.shape for result in results}
+    if len(shapes) > 1:
+        raise ValueError(f"the results have different sizes: {' and '.join(map(str, sorted(shapes)))}")
+    disparities = np.stack([result.disparity for result in results])
+    variances = np.stack([result.known_variance() for result in results])
+    known = np.isfinite(disparities) & np.isfinite(variances)
+    disparity, variance = _most_probable(np.where(known, disparities, 0), np.where(known, variances, np.inf))
+    is_unknown = ~known.any(0)
+    disparity[is_unknown] = variance[is_unknown] = np.nan
+    probability = np.where(is_unknown, np.float32(0), share_within(1.0, variance))
+    first = results[0]
+    return StereoResult(disparity, probability, variance, first.row_offset, first.row_tilt)
+
+
+def _most_probable(disparities: Array, variances: Array) -> tuple[Array, Array]:
+    """Where the product of the laws is largest, from the surest one on, and its variance; an infinite one = unknown."""
+    variances = np.maximum(variances, np.float32(1e-8))
+    doubted = variances.copy()
+    doubted[1:] *= np.float32(OTHERS)
+    best = np.take_along_axis(disparities, doubted.argmin(0)[None], 0)[0]
+    for _ in range(ROUNDS):
+        weights = 1 / (doubted + (disparities - best) ** 2)
+        best = (weights * disparities).sum(0) / np.maximum(weights.sum(0), np.float32(1e-30))
+    is_known = np.isfinite(variances)
+    spread = np.where(is_known, variances + (disparities - best) ** 2, 0)
+    variance = (weights * spread).sum(0) / np.maximum(weights.sum(0), np.float32(1e-30))
+    missing = len(variances) / np.maximum(is_known.sum(0), 1) - 1
+    return best.astype(np.float32), (variance * (1 + MISSING * missing)).astype(np.float32)
