@@ -46,7 +46,7 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     >>> sure, unsure = StereoResult(20 * one, one, 0.01 * one), StereoResult(21 * one, one, 0.25 * one)
     >>> result = combine([sure, unsure])
     >>> f"{result.disparity[0, 0]:.2f} px, sigma {np.sqrt(result.variance[0, 0]):.2f} px"
-    '20.02 px, sigma 0.16 px'
+    '20.01 px, sigma 0.14 px'
     """
     if not results:
         raise ValueError("there are no results to combine")
