@@ -149,10 +149,12 @@ def certainty_show(
     from ..common.atomic import write_whole
     from ..evaluation.certainty_fit import reliability_curves
     from ..evaluation.report.plots import certainty_picture
+    from ..evaluation.summary import counted
 
     given = None if rig is None else _scale_of(rig)
     settings = _settings(preset, set_ or [])
-    measured = _measure(_open(dataset, kind, option or [], frames), settings, occluded)
+    data = _open(dataset, kind, option or [], frames)
+    measured = _measure(data, settings, occluded)
     errors = [each for each in measured if not each.problem]
     for each in measured:
         if each.problem:
@@ -167,7 +169,7 @@ def certainty_show(
     _print_shares(shares, scales)
     titles = [f"{name} (sigma x {scale * settings.sigma_scale:.3g})" for name, scale in scales.items()]
     curves = {title: reliability_curves(errors, scale) for title, scale in zip(titles, scales.values())}
-    write_whole(out, certainty_picture(curves, f"{dataset}, preset {preset}, {len(errors)} frames"))
+    write_whole(out, certainty_picture(curves, f"{data.name}, preset {preset}, {counted(len(errors), 'frame')}"))
     if found is None:
         terminal.say("\nNo factor yet: bdis certainty fit finds it, and --rig FILE shows its effect.")
     terminal.say(f"\nwritten: {out}")
@@ -233,7 +235,7 @@ def _write(fit: CertaintyFit, out: Path | None) -> Path | None:
 def _print_fit(fit: CertaintyFit, errors: list[FrameErrors], preset: str, written: Path | None) -> None:
     used = [each for each in errors if not each.problem]
     terminal.table(
-        [(each.name, len(each.error_px), f"x {fit.frame_factors[each.name]:.3g}") for each in used],
+        [(each.name, each.pixels, f"x {each.factor:.3g}") for each in fit.frames],
         ("frame", "pixels", "factor on sigma"),
     )
     before, after = (sum(each.share_inside(0.95, scale) for each in used) / len(used) for scale in (1.0, fit.factor))

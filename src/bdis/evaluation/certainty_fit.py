@@ -24,6 +24,7 @@ from .confidence import WITHIN_PX, reliability
 from .datasets import Dataset, Frame
 from .errors import Comparison, compare
 from .runner import why_not_scored
+from .summary import counted
 
 SHARE = 0.95  # of the errors that shall lie in the interval of that share
 MIN_FRAMES = 3
@@ -85,6 +86,25 @@ class FrameErrors:
 
 
 @dataclass(frozen=True)
+class FrameFactor:
+    """The fit of one frame alone.
+
+    Attributes
+    ----------
+    name : str
+        Group and name of the frame.
+    pixels : int
+        Pixels with a disparity and a reference.
+    factor : float
+        Factor on sigma with which 95 % of its errors lie in the 95 % intervals.
+    """
+
+    name: str
+    pixels: int
+    factor: float
+
+
+@dataclass(frozen=True)
 class CertaintyFit:
     """The fitted factor on sigma.
 
@@ -98,8 +118,8 @@ class CertaintyFit:
         ``factor``.  NaN for a single frame.
     sigma_scale : float
         The setting that has this effect: that of the matcher that was used, times the factor.
-    frame_factors : dict of str to float
-        The factor of every frame alone, by its name.
+    frames : list of FrameFactor
+        The frames it was fitted to.
     rig : Rig or None
         The cameras of all frames, with ``sigma_scale``; None if there are none or several.
     warnings : list of str
@@ -110,7 +130,7 @@ class CertaintyFit:
     low: float
     high: float
     sigma_scale: float
-    frame_factors: dict[str, float]
+    frames: list[FrameFactor]
     rig: Rig | None
     warnings: list[str]
 
@@ -258,15 +278,17 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> Certa
     >>> errors = np.linspace(0, 1, 2000, dtype=np.float32)
     >>> frames = [FrameErrors(name, errors, np.full(2000, 0.5, np.float32)) for name in "abc"]
     >>> fit = fit_errors(frames)  # 95 % are below 0.95 px, and the intervals 1.84 x 0.5 px
-    >>> f"{fit.factor:.3f}", fit.warnings
-    ('1.034', [])
+    >>> f"{fit.factor:.2f}", fit.warnings
+    ('1.03', [])
     """
     used = [frame for frame in frames if not frame.problem]
     if not used:
         reasons = "; ".join(_left_out(frames)) or "there are no frames"
         raise ValueError(f"nothing to fit the certainty to: {reasons}")
     distances = [frame.error_px / (frame.sigma_px * sigmas(SHARE)) for frame in used]
-    factors = {frame.name: _quantile([distance]) for frame, distance in zip(used, distances)}
+    factors = [
+        FrameFactor(frame.name, len(distance), _quantile([distance])) for frame, distance in zip(used, distances)
+    ]
     factor = _quantile(distances)
     scale = float(f"{sigma_scale * factor:.4g}")
     try:
@@ -275,17 +297,17 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> Certa
         raise ValueError(
             f"{error}: do the references belong to these images, and are they in the right unit?"
         ) from None
-    low, high = _interval(factor, list(factors.values()))
+    low, high = _interval(factor, [frame.factor for frame in factors])
     rigs = {frame.rig for frame in used}
-    rig = rigs.pop() if len(rigs) == 1 else None
+    rig = used[0].rig if len(rigs) == 1 else None
     return CertaintyFit(
         factor=factor,
         low=low,
         high=high,
         sigma_scale=scale,
-        frame_factors=factors,
+        frames=factors,
         rig=None if rig is None else replace(rig, sigma_scale=scale),
-        warnings=[*_left_out(frames), *_doubts(factors, len({frame.rig for frame in used}))],
+        warnings=[*_left_out(frames), *_doubts(factors, len(rigs))],
     )
 
 
@@ -295,7 +317,7 @@ def _quantile(distances: Sequence[NDArray[np.float32]]) -> float:
     weights = np.concatenate([np.full(len(each), 1 / (len(each) * len(distances))) for each in distances])
     order = np.argsort(values, kind="stable")
     level = min(1.0, SHARE * (1 + 1 / len(values)))  # the next error is one of n + 1
-    place = int(np.searchsorted(np.cumsum(weights[order]), level))
+    place = int(np.searchsorted(np.cumsum(weights[order]), level - 1e-9))  # less than a pixel, more than rounding
     return float(values[order[min(place, len(values) - 1)]])
 
 
@@ -324,16 +346,17 @@ def _left_out(frames: Sequence[FrameErrors]) -> list[str]:
     ]
 
 
-def _doubts(factors: dict[str, float], rigs: int) -> list[str]:
+def _doubts(frames: Sequence[FrameFactor], rigs: int) -> list[str]:
     """What speaks against the fit."""
     found = []
-    if len(factors) < MIN_FRAMES:
-        found.append(f"{len(factors)} frames are too few to know the factor; take {MIN_FRAMES} or more")
-    least, most = min(factors, key=factors.__getitem__), max(factors, key=factors.__getitem__)
-    if factors[most] > LARGEST_RATIO * factors[least]:
+    if len(frames) < MIN_FRAMES:
+        found.append(f"fitted to {counted(len(frames), 'frame')}, which is too few; take {MIN_FRAMES} or more")
+    in_order = sorted(frames, key=lambda frame: frame.factor)
+    least, most = in_order[0], in_order[-1]
+    if most.factor > LARGEST_RATIO * least.factor:
         found.append(
-            f"the frames are unlike each other: {least} needs a factor of {factors[least]:.3g}, {most} one of "
-            f"{factors[most]:.3g}, which differ by more than {LARGEST_RATIO:g} times; no single factor suits both"
+            f"the frames are unlike each other: {least.name} needs a factor of {least.factor:.3g}, {most.name} one of "
+            f"{most.factor:.3g}, more than {LARGEST_RATIO:g} times as much; no single factor suits both"
         )
     if rigs > 1:
         found.append(f"the frames were taken with {rigs} different rigs; fit each of them by itself")
