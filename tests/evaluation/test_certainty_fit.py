@@ -101,11 +101,13 @@ def test_fitted_factor_holds_on_other_frames(fitted):
     assert np.mean([frame.share_inside(0.95) for frame in others]) == pytest.approx(0.95, abs=0.03)
 
 
-def test_factor_is_what_the_setting_does(fitted):
-    """A matcher with the fitted setting knows the same pixels, and has the sigma that the fit counted on."""
-    (again,) = frame_errors(scenes([0]), replace(FAST, sigma_scale=1.7))
-    np.testing.assert_array_equal(again.error_px, fitted[0].error_px)
-    np.testing.assert_allclose(again.sigma_px, 1.7 * fitted[0].sigma_px, rtol=1e-5)
+@pytest.mark.parametrize("preset", ["fast", "balanced", "paper"])
+def test_factor_is_what_the_setting_does(preset):
+    """A matcher with another factor knows the same pixels, and has the sigma that the fit counts on."""
+    settings = bdis.PRESETS[preset]
+    (before,), (after,) = (frame_errors(scenes([0]), replace(settings, sigma_scale=scale)) for scale in (1, 1.7))
+    np.testing.assert_array_equal(after.error_px, before.error_px)
+    np.testing.assert_allclose(after.sigma_px, 1.7 * before.sigma_px, rtol=1e-4)
 
 
 # --- What speaks against it -------------------------------------------------------------------------------------------

@@ -97,9 +97,9 @@ def certainty_fit(
     settings = _settings(preset, set_ or [])
     errors = _measure(_open(dataset, kind, option or [], frames), settings, occluded)
     fit = fit_errors(errors, settings.sigma_scale)
-    written = _write(fit, out)
     for text in fit.warnings:
         terminal.warn(text)
+    written = _write(fit, out)
     _print_fit(fit, errors, preset, written)
     if out is not None and written is None:
         terminal.warn(
@@ -147,7 +147,7 @@ def certainty_show(
     intervals and of probabilities; ideal is the diagonal.
     """
     from ..common.atomic import write_whole
-    from ..evaluation.certainty_fit import reliability_curves
+    from ..evaluation.certainty_fit import left_out, reliability_curves
     from ..evaluation.report.plots import certainty_picture
     from ..evaluation.summary import counted
 
@@ -156,9 +156,8 @@ def certainty_show(
     data = _open(dataset, kind, option or [], frames)
     measured = _measure(data, settings, occluded)
     errors = [each for each in measured if not each.problem]
-    for each in measured:
-        if each.problem:
-            terminal.warn(f"{each.name}: {each.problem}; left out")
+    for text in left_out(measured):
+        terminal.warn(text)
     if not errors:
         raise ValueError(f"{dataset} has no frames to compare with")
     found = given or next((each.rig.sigma_scale for each in errors if each.rig is not None), None)

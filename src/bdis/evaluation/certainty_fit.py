@@ -10,6 +10,7 @@ because the errors of pixels of one frame are not independent.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +32,7 @@ MIN_FRAMES = 3
 MIN_PIXELS = 1000  # of a frame: fewer leave less than 50 beyond the interval
 LARGEST_RATIO = 2.0  # between the factors of two frames that are still called alike
 SHARES = np.linspace(0.02, 0.98, 49)  # at which a reliability curve is sampled
-# 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; beyond the last, 1.96 + 2.4 / degrees is as good.
+# 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; beyond, 1.96 + 2.4 / degrees is right to 0.3 %.
 _T_QUANTILES = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086,
@@ -283,7 +284,7 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> Certa
     """
     used = [frame for frame in frames if not frame.problem]
     if not used:
-        reasons = "; ".join(_left_out(frames)) or "there are no frames"
+        reasons = "; ".join(left_out(frames)) or "there are no frames"
         raise ValueError(f"nothing to fit the certainty to: {reasons}")
     distances = [frame.error_px / (frame.sigma_px * sigmas(SHARE)) for frame in used]
     factors = [
@@ -307,7 +308,7 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> Certa
         sigma_scale=scale,
         frames=factors,
         rig=None if rig is None else replace(rig, sigma_scale=scale),
-        warnings=[*_left_out(frames), *_doubts(factors, len(rigs))],
+        warnings=[*left_out(frames), *_doubts(factors, len(rigs))],
     )
 
 
@@ -331,13 +332,30 @@ def _interval(factor: float, of_frames: Sequence[float]) -> tuple[float, float]:
     return factor * math.exp(-half), factor * math.exp(half)
 
 
-def _left_out(frames: Sequence[FrameErrors]) -> list[str]:
-    """What is wrong with the frames that cannot be used; one line for each problem."""
+def left_out(frames: Sequence[FrameErrors]) -> list[str]:
+    """What is wrong with the frames that cannot be used.
+
+    Parameters
+    ----------
+    frames : sequence of FrameErrors
+        Usable ones are not mentioned.
+
+    Returns
+    -------
+    list of str
+        One line for each kind of problem, however many frames have it.
+
+    Examples
+    --------
+    >>> none = np.zeros(0, np.float32)
+    >>> left_out([FrameErrors(name, none, none, problem="no reference") for name in "abc"])
+    ['a: no reference; left out, like 2 more']
+    """
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
     for frame in frames:
         if frame.problem:
-            kind = frame.problem.partition(",")[0]  # without its numbers
+            kind = re.sub(r"\d+", "", frame.problem)  # the numbers differ from frame to frame
             first.setdefault(kind, f"{frame.name}: {frame.problem}")
             counts[kind] = counts.get(kind, 0) + 1
     return [
