@@ -1,10 +1,10 @@
 """Fits the factor on sigma to one's own cameras, from a few frames with a reference.
 
-The matcher claims a standard deviation for every pixel, fitted to rendered and public images.  Other cameras have other
-lenses, noise and calibration errors, and their errors are larger or smaller by about the same factor everywhere.  That
-factor is a split-conformal quantile: the number that the 95 % intervals must be multiplied by to hold 95 % of the
-errors.  Every frame counts the same, however many pixels it has, and frames are the unit of the confidence interval,
-because the errors of pixels of one frame are not independent.
+The matcher claims a standard deviation for every pixel, but its constants were chosen on other images.  Other cameras
+have other lenses, noise and calibration errors; one factor on all standard deviations is to make up for that.  It is a
+split-conformal quantile: the number that the 95 % intervals must be multiplied by to hold 95 % of the errors.  Every
+frame counts the same, however many pixels it has, and frames are the unit of the confidence interval, because errors
+of pixels of one frame are not independent.
 """
 
 from __future__ import annotations
