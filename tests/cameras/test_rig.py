@@ -1,5 +1,6 @@
 """From disparity to millimetres: numbers worked out by hand, sizes that do not fit, units that do."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -160,6 +161,9 @@ def test_wrong_size_offers_scaled():
         ({"size": (640, 0)}, ValueError, "size must be"),
         ({"size": (640.5, 480)}, ValueError, "size must be"),
         ({"size": (640,)}, ValueError, "size must be"),
+        ({"sigma_scale": 0}, ValueError, "sigma_scale must be above 0 and at most 100, but it is 0"),
+        ({"sigma_scale": 101}, ValueError, "sigma_scale must be above 0 and at most 100, but it is 101"),
+        ({"sigma_scale": "1.3"}, TypeError, "sigma_scale must be a number, but it is '1.3'"),
     ],
 )
 def test_numbers_no_camera_has_are_refused(change, error, words):
@@ -175,12 +179,24 @@ def test_scaling_by_nonsense_is_refused(factor):
 
 @pytest.mark.parametrize("ending", ["toml", "json"])
 @pytest.mark.parametrize(
-    "rig", [RIG, VERGED, bdis.Rig(1 / 3, np.pi, -2.5, 5.379, 1e-7)], ids=["sized", "verged", "odd"]
+    "rig",
+    [RIG, VERGED, bdis.Rig(1 / 3, np.pi, -2.5, 5.379, 1e-7), dataclasses.replace(RIG, sigma_scale=1.31)],
+    ids=["sized", "verged", "odd", "fitted"],
 )
 def test_own_file_gives_the_same_rig_back(rig, ending, tmp_path):
     path = tmp_path / f"rig.{ending}"
     rig.save(path)
     assert bdis.Rig.load(path) == rig
+
+
+def test_factor_on_sigma_is_kept_by_resizing_and_not_written_without_one(tmp_path):
+    assert dataclasses.replace(RIG, sigma_scale=1.31).scaled(0.5).sigma_scale == 1.31
+    RIG.save(tmp_path / "rig.toml")
+    assert "sigma_scale" not in (tmp_path / "rig.toml").read_text()
+    text = (tmp_path / "rig.toml").read_text()
+    (tmp_path / "wrong.toml").write_text(f"{text}sigma_scale = -2\n")
+    with pytest.raises(ValueError, match="wrong.toml: sigma_scale must be above 0"):
+        bdis.Rig.load(tmp_path / "wrong.toml")
 
 
 def test_own_file_of_another_kind_is_refused(tmp_path):

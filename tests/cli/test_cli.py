@@ -22,7 +22,8 @@ def test_help_is_instant_and_shows_real_commands():
     code = """
 import sys
 from bdis.cli.app import COMMANDS, run
-for words in ("", "-h", "--version", "match --help", "calib -h", "calib show -h", *(f"{name} -h" for name in COMMANDS)):
+groups = ("calib -h", "calib show -h", "certainty -h", "certainty fit -h", "certainty show -h")
+for words in ("", "-h", "--version", "match --help", *groups, *(f"{name} -h" for name in COMMANDS)):
     assert run(words.split()) == 0, words
 heavy = {"numba", "numpy", "cv2", "matplotlib", "rich.console"} & set(sys.modules)
 assert not heavy, heavy
@@ -36,7 +37,7 @@ assert not heavy, heavy
 def test_every_command_is_listed_with_a_whole_sentence(capsys):
     assert run(["--help"]) == 0
     listed = capsys.readouterr().out.partition("Commands:")[2].splitlines()
-    for name in [*app.COMMANDS, "calib"]:
+    for name in [*app.COMMANDS, "calib", "certainty"]:
         (line,) = [line for line in listed if line.startswith(f"  {name} ")]
         assert line.endswith("."), line
         assert not line.endswith("..."), line

@@ -1,6 +1,7 @@
 """The controls of the settings, without a browser: they are what the declarations say."""
 
 import contextlib
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -94,6 +95,13 @@ def test_a_preset_fills_the_controls_and_keeps_variance_and_threads(panel):
     assert used[-1].settings == bdis.PRESETS["paper"]
     assert gui.controls["Patch size, px"].value == 10
     assert gui.controls["Max. disparity, px"].value == ""
+
+
+def test_a_preset_keeps_the_factor_on_sigma_of_the_rig():
+    gui, used = FakeGui(), []
+    SettingsControls(gui, replace(bdis.PRESETS["balanced"], sigma_scale=1.31), "balanced", used.append)
+    gui.change("Preset", "fast")
+    assert used[-1].settings == replace(bdis.PRESETS["fast"], sigma_scale=1.31)
 
 
 def test_a_whole_number_that_may_be_empty_is_one(panel):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..common.arrays import Array, size_text
 from ..common.atomic import Place
 from ..matching.result import StereoResult
+from ..matching.settings import Settings
 from .cloud import Cloud
 from .formats import Unit, check_size, read_calibration, write_native
 from .rgb import as_rgb_bytes
@@ -35,13 +36,17 @@ class Rig:
         Column of the right camera's principal point in px.  Default: the same as ``cx``.
     size : tuple of int, optional
         (width, height) of the images in px.  If it is given, results of another size are refused.
+    sigma_scale : float, optional
+        The matcher's setting of that name that suits these cameras, above 0 and at most 100, as ``bdis certainty fit``
+        finds it.  Commands pass it to the matcher; in Python, pass it to :class:`bdis.StereoMatcher`.
 
     Raises
     ------
     TypeError
         A parameter is not a number.
     ValueError
-        A parameter is not finite, or ``focal_px``, ``baseline_mm`` or ``size`` is not above 0.
+        A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, or ``sigma_scale`` is out
+        of range.
 
     See Also
     --------
@@ -61,11 +66,12 @@ class Rig:
     baseline_mm: float
     cx_right: float | None = None
     size: tuple[int, int] | None = None
+    sigma_scale: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("focal_px", "cx", "cy", "baseline_mm", "cx_right"):
+        for name in ("focal_px", "cx", "cy", "baseline_mm", "cx_right", "sigma_scale"):
             value = getattr(self, name)
-            if value is None and name == "cx_right":
+            if value is None and name in ("cx_right", "sigma_scale"):
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float | np.number):
                 raise TypeError(f"{name} must be a number, but it is {value!r}")
@@ -78,6 +84,8 @@ class Rig:
             raise ValueError(
                 f"baseline_mm must be above 0, but it is {self.baseline_mm:g}; are left and right swapped?"
             )
+        if self.sigma_scale is not None:
+            Settings(sigma_scale=self.sigma_scale)  # refuses what a matcher would refuse
         object.__setattr__(self, "size", check_size(self.size))
 
     @property
@@ -352,7 +360,7 @@ class Rig:
         Examples
         --------
         >>> Rig(500, 319.5, 239.5, 5, size=(640, 480)).scaled(0.5)
-        Rig(focal_px=250.0, cx=159.5, cy=119.5, baseline_mm=5.0, cx_right=None, size=(320, 240))
+        Rig(focal_px=250.0, cx=159.5, cy=119.5, baseline_mm=5.0, cx_right=None, size=(320, 240), sigma_scale=None)
         """
         if not factor > 0 or not math.isfinite(factor):
             raise ValueError(f"factor must be above 0, but it is {factor!r}")
@@ -367,6 +375,7 @@ class Rig:
             self.baseline_mm,
             None if self.cx_right is None else place(self.cx_right),
             None if self.size is None else (round(self.size[0] * factor), round(self.size[1] * factor)),
+            self.sigma_scale,
         )
 
     def check_fits(self, shape: tuple[int, ...]) -> None:
@@ -482,6 +491,8 @@ class Rig:
             content["cx_right"] = self.cx_right
         if self.size is not None:
             content["size"] = list(self.size)
+        if self.sigma_scale is not None:
+            content["sigma_scale"] = self.sigma_scale
         write_native(path, content)
 
     def _disparity_from_infinity(self, result: StereoResult | Array) -> Array:

@@ -10,6 +10,7 @@ import typer
 from . import terminal
 from .bench import bench
 from .calib import calib_app
+from .certainty import certainty_app
 from .demo import demo
 from .doctor import doctor, warmup
 from .match import match
@@ -44,6 +45,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for _name, _command in COMMANDS.items():
     app.command(_name)(with_option_groups(_command))
 app.add_typer(calib_app, name="calib")
+app.add_typer(certainty_app, name="certainty")
 
 
 @app.callback(invoke_without_command=True)

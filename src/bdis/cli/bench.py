@@ -135,7 +135,7 @@ def _dataset_choices(request: Request) -> list[Any]:
         raise UsageError(str(error)) from error
     choices, used = [], set()
     for where in request.datasets:
-        kind, place = _kind_and_place(where, request.kind)
+        kind, place = kind_and_place(where, request.kind)
         if place.startswith(RENDER):
             choices.append(DatasetChoice(place, open_dataset(place).thinned(request.frames)))
             continue
@@ -154,8 +154,14 @@ def _dataset_choices(request: Request) -> list[Any]:
     return choices
 
 
-def _kind_and_place(where: str, default_kind: str | None) -> tuple[str | None, str]:
-    """Split KIND:PATH; without a known kind in front, the whole text is the path."""
+def kind_and_place(where: str, default_kind: str | None) -> tuple[str | None, str]:
+    """Split KIND:PATH; without a known kind in front, the whole text is the path.
+
+    Examples
+    --------
+    >>> kind_and_place("hamlyn:rectified01", None), kind_and_place("colon", None)
+    (('hamlyn', 'rectified01'), (None, 'colon'))
+    """
     from ..evaluation.datasets import KINDS
 
     head, colon, tail = where.partition(":")

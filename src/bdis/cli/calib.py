@@ -104,6 +104,8 @@ def _rig_rows(rig: Rig) -> Rows:
         ("rectified", f"{focal}, centre ({rig.cx:.2f}, {rig.cy:.2f}), doffs {rig.doffs:.2f} px"),
         ("baseline", f"{rig.baseline_mm:.4g} mm"),
     ]
+    if rig.sigma_scale is not None:
+        rows.append(("sigma", f"x {rig.sigma_scale:.3g}, fitted to these cameras"))
     if rig.size is not None:
         across, down = _field_of_view(rig)
         rows.append(("field of view", f"{across:.1f} x {down:.1f} degrees"))

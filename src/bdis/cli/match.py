@@ -63,7 +63,7 @@ def match(
 
     Exit code: 0 if all went well, 1 if a file cannot be used, 2 if the command line is wrong.
     """
-    from .presets import parse_settings, with_uncertainty
+    from .presets import parse_settings, with_rig_scale, with_uncertainty
     from .result_files import summarise, write_outputs, write_summary
 
     settings = with_uncertainty(parse_settings(preset, set_ or []), set_ or [])
@@ -80,6 +80,9 @@ def match(
                 masks = _rectified_masks(rectifier, masks)
             rig = rectifier.rig
             remarks.append("images rectified with it")
+        origin = "" if camera.calib is None else camera.calib.name
+        settings, scaled = with_rig_scale(settings, set_ or [], rig, origin)
+        remarks += scaled
         result, milliseconds = _timed_match(settings, left, right, masks)
         check, warnings = _check(left, right, result, may_be_raw=camera.calib is not None and raw_cameras is None)
         summary = summarise(result, rig, settings, preset, max_depth)

@@ -30,7 +30,7 @@ def must_be(expected: str, is_valid: Callable[[Any], bool]) -> Callable[..., Any
 
     def check(parameter: typer.CallbackParam, value: Any) -> Any:
         if value is not None and not is_valid(value):
-            shown = f"{value:g}" if isinstance(value, float) else repr(value)
+            shown = f"{value:g}" if isinstance(value, float) else repr(str(value) if isinstance(value, Path) else value)
             raise UsageError(f"{parameter.opts[0]} is {shown}; expected {expected}")
         return value
 

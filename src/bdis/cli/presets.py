@@ -13,6 +13,7 @@ from .options import Debug, Json, preset_names
 from .terminal import UsageError
 
 if TYPE_CHECKING:
+    from ..cameras.rig import Rig
     from ..matching.settings import Settings
 
 _VALUE_WIDTH = 21  # characters of the column of values, the same in all groups
@@ -50,6 +51,43 @@ def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
     if "variance" in split_assignments(assignments, "--set"):
         return settings
     return replace(settings, variance=True)
+
+
+def with_rig_scale(
+    settings: Settings, assignments: list[str], rig: Rig | None, origin: str
+) -> tuple[Settings, list[str]]:
+    """The same settings with the rig's factor on sigma, unless the assignments set ``sigma_scale`` themselves.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the preset and the assignments.
+    assignments : list of str
+        Such as ``"patch_size=6"``.
+    rig : Rig or None
+        The rectified cameras, if they are known.
+    origin : str
+        Where the rig comes from, for the remark.
+
+    Returns
+    -------
+    settings : Settings
+    remarks : list of str
+        One line that says so; empty if nothing was changed.
+
+    Examples
+    --------
+    >>> from bdis import Rig, Settings
+    >>> settings, remarks = with_rig_scale(Settings(), [], Rig(500, 320, 240, 5, sigma_scale=1.31), "rig.toml")
+    >>> settings.sigma_scale, remarks
+    (1.31, ['sigma x 1.31, from rig.toml'])
+    """
+    is_given = "sigma_scale" in split_assignments(assignments, "--set")
+    if rig is None or rig.sigma_scale is None or is_given:
+        return settings, []
+    if settings.variance == "paper":  # the paper's variance has no factor
+        return settings, []
+    return replace(settings, sigma_scale=rig.sigma_scale), [f"sigma x {rig.sigma_scale:.3g}, from {origin}"]
 
 
 def _print_overview() -> None:

@@ -121,6 +121,7 @@ def run(
         plan = RecordingPlan(outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far)
         start_s, stop_s = _span(source, start, stop, resume)
         calib = camera_options.calib
+        settings = opened.settings_of_rig(settings, set_ or [], calib)
         about = {
             "bdis": __version__,
             "source": _about_source(source_options, source),

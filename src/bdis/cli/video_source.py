@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -16,6 +17,7 @@ from .terminal import UsageError
 if TYPE_CHECKING:
     from ..cameras.rectifier import Rectifier
     from ..cameras.rig import Rig
+    from ..matching.settings import Settings
     from ..video.sources import Source, StereoFrame
 
 MAX_SHOWN_WARNINGS = 5  # about single frames
@@ -75,6 +77,29 @@ class OpenedSource(NamedTuple):
         from ..cameras.rectifier import Rectifier
 
         return self.camera.rig if isinstance(self.camera, Rectifier) else self.camera
+
+    def settings_of_rig(self, settings: Settings, assignments: list[str], calib: Path | None) -> Settings:
+        """The settings with the rig's factor on sigma, see :func:`with_rig_scale`; a remark says so.
+
+        Parameters
+        ----------
+        settings : Settings
+            Of the preset and the assignments.
+        assignments : list of str
+            Such as ``"patch_size=6"``.
+        calib : Path or None
+            The calibration file; None if the source brings its own rig.
+
+        Returns
+        -------
+        Settings
+        """
+        from .presets import with_rig_scale
+
+        origin = self.source.name if calib is None else calib.name
+        settings, scaled = with_rig_scale(settings, assignments, self.rig, origin)
+        self.remarks.extend(scaled)
+        return settings
 
     @property
     def shape(self) -> tuple[int, int]:

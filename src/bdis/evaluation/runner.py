@@ -283,7 +283,7 @@ def _measure(
             methods[name] = {"predicted": int(results[name].known.sum())}
         except Exception as error:  # a method that fails is recorded; the others go on
             methods[name] = {"failed": f"{type(error).__name__}: {error}"}
-    reason = _why_not(frame)
+    reason = why_not_scored(frame)
     if reason is None:
         _score(methods, results, frame)
     else:
@@ -307,8 +307,15 @@ def _score(methods: dict[str, dict[str, Any]], results: dict[str, StereoResult],
         }
 
 
-def _why_not(frame: Frame) -> str | None:
-    """The reason why a frame has no score, or None if it has one."""
+def why_not_scored(frame: Frame) -> str | None:
+    """The reason why a frame has no score, or None if it has one.
+
+    Examples
+    --------
+    >>> image = np.full((32, 32), 9, np.uint8)
+    >>> why_not_scored(Frame("made up", "1", image, image))
+    'no reference'
+    """
     if not frame.has_reference:
         return "no reference"
     if frame.disparity is None:

@@ -89,7 +89,9 @@ class SettingsControls:
         """Fill all controls with the values of the chosen preset."""
         with self._lock:
             preset = PRESETS[self._preset.value]
-            self._base = replace(preset, variance=self._base.variance, threads=self._base.threads)
+            # What does not belong to a preset stays; sigma_scale may come from the rig.
+            kept = {name: getattr(self._base, name) for name in ("variance", "threads", "sigma_scale")}
+            self._base = replace(preset, **kept)
             self._is_filling = True
             try:
                 for name, control in self._controls.items():

@@ -10,7 +10,7 @@ from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_siz
 from .matrices import matrix_of
 
 _NAMES: dict[str, tuple[set[str], set[str]]] = {  # required names, optional names
-    "bdis-rig": ({"focal_px", "cx", "cy", "baseline_mm"}, {"cx_right", "size"}),
+    "bdis-rig": ({"focal_px", "cx", "cy", "baseline_mm"}, {"cx_right", "size", "sigma_scale"}),
     "bdis-stereo-calibration": (
         {"left_matrix", "left_distortion", "right_matrix", "right_distortion", "rotation", "translation_mm", "size"},
         {"fisheye"},

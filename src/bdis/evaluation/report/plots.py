@@ -1,14 +1,15 @@
-"""Plots of the report, as SVG elements of an HTML page."""
+"""Plots of the report, as SVG elements of an HTML page, and of the certainty, as PNG."""
 
 import io
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...common.optional import require
+from ..certainty_fit import SHARES, ReliabilityCurves
 from ..confidence import CURVE
 from ..summary import Row
 
@@ -91,18 +92,64 @@ def reliability_plot(rows: list[Row]) -> str | None:
         axis.plot([0, 1], [0, 1], color="#9aa1a8", linestyle="--", linewidth=1)
         for index, row in enumerate(rows):
             if row.reliability is not None:
-                table = {name: np.array(values, float) for name, values in row.reliability.items()}
-                enough = table["count"] > 0.001 * table["count"].sum()  # a share of a few pixels is mere noise
-                axis.plot(
-                    table["probability"][enough], table["within"][enough], "o-", color=color_of(index),
-                    markersize=4, linewidth=1.6,
-                )  # fmt: skip
+                _draw_reliability(axis, row.reliability, color_of(index))
         axis.set_xlabel("probability the method reports")
         axis.set_ylabel("share within 1 px")
         axis.set_xlim(0, 1.02)
         axis.set_ylim(0, 1.02)
 
     return _svg(draw)
+
+
+def certainty_picture(curves: Mapping[str, ReliabilityCurves], title: str) -> bytes:
+    """Reliability of intervals and probabilities, a line for each name; ideal is the diagonal.
+
+    Parameters
+    ----------
+    curves : mapping of str to ReliabilityCurves
+        Such as "before" and "after".
+    title : str
+        Above both diagrams.
+
+    Returns
+    -------
+    bytes
+        Content of a PNG file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = {"count": [9], "probability": [0.9], "within": [0.8]}
+    >>> certainty_picture({"before": ReliabilityCurves(np.sqrt(SHARES), table)}, "made up")[1:4]
+    b'PNG'
+    """
+    matplotlib, figure_module = require("matplotlib", "a diagram"), require("matplotlib.figure", "a diagram")
+    with matplotlib.rc_context(_STYLE):
+        figure = figure_module.Figure(figsize=(9.2, 4.4), layout="constrained", facecolor="white")
+        figure.suptitle(title, fontsize=11)
+        intervals, probabilities = figure.subplots(1, 2)
+        for axis in (intervals, probabilities):
+            axis.plot([0, 1], [0, 1], color="#9aa1a8", linestyle="--", linewidth=1, label="ideal")
+            axis.set_xlim(0, 1.02)
+            axis.set_ylim(0, 1.02)
+        for index, (name, each) in enumerate(curves.items()):
+            intervals.plot(SHARES, each.inside, color=color_of(index), linewidth=1.8, label=name)
+            _draw_reliability(probabilities, each.probability, color_of(index), name)
+        intervals.set_xlabel("share of the errors an interval claims to hold")
+        intervals.set_ylabel("share it holds, mean of the frames")
+        probabilities.set_xlabel("probability of an error below 1 px")
+        probabilities.set_ylabel("share within 1 px, all pixels")
+        intervals.legend(loc="upper left")
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
+
+
+def _draw_reliability(axis: Any, reliability: Mapping[str, list[float]], color: str, label: str | None = None) -> None:
+    table = {name: np.array(values, float) for name, values in reliability.items()}
+    enough = table["count"] > 0.001 * table["count"].sum()  # a share of a few pixels is mere noise
+    x, y = table["probability"][enough], table["within"][enough]
+    axis.plot(x, y, "o-", color=color, markersize=4, linewidth=1.6, label=label)
 
 
 def _error(row: Row) -> float:
