@@ -19,6 +19,7 @@ WORSE = 0.1  # mismatch
 UNMATCHED = 0.5  # mismatch
 FAINT = 3.0  # grey levels per px
 FARTHEST = 16.0  # px
+GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
 
 
@@ -163,6 +164,7 @@ def variance(disparity, surface, labels, surface_variance, mismatch, weights):
     bend = np.minimum(np.abs(disparity - around(disparity, 4).mean(0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_jump, by_bend, by_move, by_label = weights
-    unsure = (by_surface + by_label * apart) * surface_variance
+    by_surface, by_jump, by_bend, by_move, by_label, by_hole = weights
+    guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
+    unsure = (by_surface + by_label * apart + by_hole * guessed) * surface_variance
     return unsure + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2

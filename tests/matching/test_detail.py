@@ -138,7 +138,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         judges_variance=True,
     )  # fmt: skip
     surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
-    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "unseen": 0.0,
+    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "hole": 0.3, "unseen": 0.0,
                "largest_surface": 1e6}  # fmt: skip
     gradients = [np.ascontiguousarray(padded(naive_detail.gradient(np.rint(image))), np.int16) for image in images]
     cues = Cues(
@@ -152,7 +152,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
 
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
     mismatch = naive_detail.mismatch(*(np.rint(image) for image in images), detail, 1.0)
-    doubt = naive_detail.variance(detail, surface, labels, 1.0, mismatch, list(weights.values())[:5])
+    doubt = naive_detail.variance(detail, surface, labels, 1.0, mismatch, list(weights.values())[:6])
     is_covered, is_unmatched = naive_detail.covered(expected, mismatch), mismatch > naive_detail.UNMATCHED
     assert is_covered.any()
     assert (is_unmatched & ~is_covered).any()

@@ -11,7 +11,7 @@ patch cannot follow, and guessing across a hole.
 These weights were fitted to 17 rendered scenes.  At full resolution (`Detail`) more is known of a pixel, and its
 variance is, in px^2 of the image,
 
-    (DETAIL.surface + DETAIL.label * apart) * variance of the surface
+    (DETAIL.surface + DETAIL.label * apart + DETAIL.hole * guessed) * variance of the surface
     + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
@@ -62,9 +62,9 @@ class Weights(NamedTuple):
 
 
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
-MEASURED = Weights(floor=9e-4, spread=0.77, slope=0.32, hole=0.81, rest=2.9)
-DETAIL = {"surface": 0.3, "jump": 30.0, "bend": 8.0, "move": 1.5, "label": 0.4, "unseen": 0.0}
-GIVEN = {"surface": 0.18, "jump": 20.0, "bend": 0.2, "move": 2.8, "label": 0.36, "unseen": 0.7}
+MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
+DETAIL = {"surface": 0.3, "jump": 30.0, "bend": 8.0, "move": 1.5, "label": 0.4, "hole": 2.0, "unseen": 0.0}
+GIVEN = {"surface": 0.18, "jump": 20.0, "bend": 0.2, "move": 2.8, "label": 0.36, "hole": 0.0, "unseen": 0.7}
 UNKNOWN_SURFACE = 30.0  # px^2, what is given where our own surface is unknown is judged by such a variance of it
 LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
 

@@ -35,6 +35,7 @@ WINDOW = 2  # px, gradients are compared in windows of 5x5
 AROUND = 4  # px, a pixel is compared with the mean of 9x9
 FAINT = 3.0  # grey levels per px: gradients weaker than this hardly differ
 LARGEST = 16.0  # px, larger distances count as this
+GUESS = 30.0  # px^2, a surface of such a variance is half a guess
 FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
 KEPT = 2 * WINDOW + 1  # rows whose gradients are kept
 SUMS = 5  # rows of a `DoubtLine` that are sums over rows of windows
@@ -71,6 +72,8 @@ class DoubtWeights(Record):
         Of the squares of what is listed above.
     label : float
         Of the product, per px.
+    hole : float
+        Of the variance of the surface where that is large, in addition: a guess across a hole.
     unseen : float
         px^2, for pixels that the right camera does not see and that keep their disparity.
     largest_surface : float
@@ -82,6 +85,7 @@ class DoubtWeights(Record):
     bend: float
     move: float
     label: float
+    hole: float
     unseen: float
     largest_surface: float
 
@@ -205,6 +209,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     share_of_one, largest = splat(float32(1 / (2 * AROUND + 1) ** 2)), splat(float32(LARGEST))
     by_surface, by_jump = splat(float32(weights.surface)), splat(float32(weights.jump))
     by_bend, by_move = splat(float32(weights.bend)), splat(float32(weights.move))
+    by_hole, guess = splat(float32(weights.hole)), splat(float32(GUESS * GUESS))
     largest_of_surface = splat(float32(weights.largest_surface))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     begin = 0
@@ -219,7 +224,9 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         move = smaller(absolute(value - load(cues.surface, row, x)), largest)
         apart = smaller(absolute(value - load(cues.labels, row, x)), farthest)
         of_surface = smaller(load(surface_variance, row, x), largest_of_surface)  # also if NaN
-        variance = (by_surface + by_label * apart) * of_surface
+        squared = of_surface * of_surface
+        guessed = by_hole * squared / (squared + guess)
+        variance = (by_surface + by_label * apart + guessed) * of_surface
         variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
         store(line.mismatch, nothing, x, mismatch)
         store(line.variance, nothing, x, variance)
