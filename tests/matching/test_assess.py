@@ -1,0 +1,187 @@
+"""A probability and a variance for disparities from anywhere, and several results made one."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import bdis
+from bdis.common.law import sigmas
+from bdis.evaluation.baselines import METHODS
+from bdis.matching.combine import combine
+from bdis.synthetic import render
+from tests import naive_surface
+from tests.scenes import warped_pair
+
+
+@cache
+def scene(seed=3, kind="instruments"):
+    return render(kind, 240, 320, seed=seed, disparity_px=30, noise=1.5)
+
+
+@cache
+def sgbm():
+    pair = scene()
+    return METHODS["sgbm"].make(64.0).match(pair.left, pair.right).disparity
+
+
+def relative_ause(error, variance):
+    """Area between the errors left by our order and by the ideal one, over that of no order at all."""
+    kept = np.arange(1, len(error) + 1)
+    ideal = np.cumsum(np.sort(error)) / kept
+    ours = np.cumsum(error[np.argsort(variance, kind="stable")]) / kept
+    return (ours - ideal).mean() / (error.mean() - ideal).mean()
+
+
+def test_the_disparity_stays_as_it_is_and_all_of_it_is_judged():
+    pair, given = scene(), sgbm()
+    result = bdis.assess(pair.left, pair.right, given)
+    np.testing.assert_array_equal(result.disparity, given)
+    np.testing.assert_array_equal(np.isfinite(result.variance), ~np.isnan(given))
+    np.testing.assert_array_equal(result.probability > 0, ~np.isnan(given))
+    law = naive_surface.probability_of(result.variance[result.known].astype(float))
+    np.testing.assert_allclose(result.probability[result.known], law, atol=2e-5)
+
+
+@pytest.mark.parametrize("method", ["sgbm", "bm", "elas", "dis-flow"])
+def test_it_sorts_the_errors_of_other_matchers_and_says_how_large_they_are(method):
+    pair = scene()
+    given = METHODS[method].make(64.0).match(pair.left, pair.right).disparity
+    result = bdis.assess(pair.left, pair.right, given)
+    known = result.known & ~np.isnan(pair.disparity)
+    error = np.abs(given - pair.disparity)[known]
+    assert relative_ause(error, result.variance[known]) < 0.5
+    within = np.mean(error < sigmas(0.95) * np.sqrt(result.variance[known]))
+    assert 0.9 <= within <= 1
+
+
+def test_noise_in_the_map_makes_it_less_sure():
+    pair = scene()
+    noise = np.random.default_rng(0).normal(0, 1, pair.disparity.shape)
+    means = [
+        np.nanmean(bdis.assess(pair.left, pair.right, pair.full_disparity + size * noise).interval())
+        for size in (0.0, 0.5, 2.0)
+    ]
+    assert means[0] < means[1] < means[2]
+
+
+def test_a_map_of_another_pair_is_not_believed():
+    pair, other = scene(), scene(4, "tissue")
+    right = bdis.assess(pair.left, pair.right, pair.full_disparity)
+    wrong = bdis.assess(pair.left, pair.right, other.full_disparity + 20)
+    assert np.mean(wrong.probability > 0.5) < 0.05 < np.mean(right.probability > 0.5)
+
+
+def test_threads_scale_and_order_of_calls_do_not_matter():
+    pair, given = scene(), sgbm()
+    alone = bdis.assess(pair.left, pair.right, given)
+    small = warped_pair(96, 128, seed=3)
+    bdis.assess(small[0], small[1], np.full((96, 128), 8.0))  # another size in between
+    several = bdis.assess(pair.left, pair.right, given, threads=3)
+    np.testing.assert_array_equal(several.variance, alone.variance)
+    twice = bdis.assess(pair.left, pair.right, given, sigma_scale=2.0)
+    small_ones = alone.variance < 500  # px^2; there is a largest one
+    np.testing.assert_allclose(twice.variance[small_ones], 4 * alone.variance[small_ones], rtol=1e-4)
+
+
+def test_unknown_values():
+    left, right, _ = warped_pair(96, 128, seed=3)
+    given = np.full((96, 128), 8.0)
+    given[:10], given[10:20], given[20:30] = np.nan, np.inf, -1
+    result = bdis.assess(left, right, given, unknown=-1)
+    assert not result.known[:30].any()
+    assert result.known[30:].all()
+    masked = np.ma.masked_array(np.full((96, 128), 8.0), mask=given != 8)
+    np.testing.assert_array_equal(bdis.assess(left, right, masked).known, result.known)
+    nothing = bdis.assess(left, right, np.full((96, 128), np.nan))
+    assert nothing.coverage == 0
+    assert not nothing.probability.any()
+
+
+def test_disparities_outside_the_right_image_are_not_believed():
+    left, right, _ = warped_pair(96, 128, seed=3)
+    for value in (-500.0, 500.0):
+        result = bdis.assess(left, right, np.full((96, 128), value))
+        assert result.known.all()
+        assert result.probability.max() < 0.3
+
+
+@pytest.mark.parametrize(
+    ("disparity", "message"),
+    [
+        (np.zeros((95, 128)), r"disparity has the shape \(95, 128\), but the images are 128x96"),
+        (np.zeros((96, 128, 1)), "disparity has the shape"),
+        (np.zeros((96, 128), np.int16), "OpenCV uses for 16ths of a px"),
+        (np.full((96, 128), 1e6), "reaches 1e.06 px; if that means unknown"),
+    ],
+)
+def test_what_cannot_be_a_disparity_map(disparity, message):
+    left, right, _ = warped_pair(96, 128, seed=3)
+    with pytest.raises(ValueError, match=message):
+        bdis.assess(left, right, disparity)
+
+
+def test_what_holds_no_numbers():
+    left, right, _ = warped_pair(96, 128, seed=3)
+    with pytest.raises(TypeError, match="array of numbers"):
+        bdis.assess(left, right, np.zeros((96, 128), complex))
+
+
+def result_of(disparity, variance):
+    shape = np.broadcast_shapes(np.shape(disparity), np.shape(variance), (1, 1))
+    disparity, variance = (np.broadcast_to(np.float32(values), shape).copy() for values in (disparity, variance))
+    variance[np.isnan(disparity)] = np.nan
+    return bdis.StereoResult(disparity, np.ones(shape, np.float32), variance)
+
+
+def test_one_result_combined_is_itself():
+    only = result_of([[20.0, np.nan]], 0.04)
+    combined = combine([only])
+    np.testing.assert_allclose(combined.disparity, only.disparity)
+    np.testing.assert_allclose(combined.variance, only.variance, rtol=1e-6)
+
+
+def test_agreement_averages_and_disagreement_shows_in_the_variance():
+    sure = result_of(20.0, 0.01)
+    near = combine([sure, result_of(20.05, 0.01)])
+    assert 20 < near.disparity[0, 0] < 20.05
+    assert near.variance[0, 0] < 0.015
+    far = combine([sure, result_of(30.0, 0.04)])
+    assert abs(far.disparity[0, 0] - 20) < 0.2
+    assert far.variance[0, 0] > near.variance[0, 0]
+
+
+def test_what_only_some_know_is_known_and_less_sure():
+    both = combine([result_of(20.0, 0.01), result_of(20.0, 0.01)])
+    one = combine([result_of(20.0, 0.01), result_of(np.nan, 0.01)])
+    assert one.known.all()
+    assert one.variance[0, 0] > both.variance[0, 0]
+    none = combine([result_of(np.nan, 0.01), result_of(np.nan, 0.01)])
+    assert not none.known.any()
+    assert none.probability[0, 0] == 0
+
+
+def test_together_they_are_no_worse_than_the_best():
+    pair = scene()
+    ours = bdis.StereoMatcher(variance=True).match(pair.left, pair.right)
+    theirs = bdis.assess(pair.left, pair.right, sgbm())
+    together = combine([ours, theirs])
+
+    def error_of_the_surest(result, count):
+        error = np.abs(result.disparity - pair.disparity)
+        order = np.argsort(np.where(np.isnan(error), np.inf, result.variance), axis=None, kind="stable")
+        return error.ravel()[order[:count]].mean()
+
+    count = int(0.9 * min(np.sum(r.known & ~np.isnan(pair.disparity)) for r in (ours, theirs)))
+    best = min(error_of_the_surest(result, count) for result in (ours, theirs))
+    assert error_of_the_surest(together, count) < 1.02 * best
+    assert together.coverage >= max(ours.coverage, theirs.coverage)
+
+
+def test_what_cannot_be_combined():
+    with pytest.raises(ValueError, match="no results"):
+        combine([])
+    with pytest.raises(ValueError, match="different sizes"):
+        combine([result_of(20.0, 0.01), result_of([[20.0, 20.0]], 0.01)])
+    with pytest.raises(ValueError, match="variance=True"):
+        combine([bdis.StereoResult(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))])
