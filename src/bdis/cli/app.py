@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import terminal
+from .assess import assess
 from .bench import bench
 from .calib import calib_app
 from .demo import demo
@@ -32,6 +33,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "match": match,
+    "assess": assess,
     "run": run_command,
     "view": view,
     "rectify": rectify,

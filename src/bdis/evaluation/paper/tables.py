@@ -32,7 +32,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 
 def paper_plans(
-    path: Path, extra: Sequence[Method], *, most: int | None, rounds: int, jobs: int
+    path: Path, extra: Sequence[Method], *, most: int | None, rounds: int, jobs: int, assess: bool = True
 ) -> tuple[BenchmarkPlan, BenchmarkPlan, list[str]]:
     """The runs behind the paper's tables.
 
@@ -44,7 +44,7 @@ def paper_plans(
         Methods to compare beside those of the paper and the default one.
     most : int or None
         At most this many frames of each set.
-    rounds, jobs : int
+    rounds, jobs, assess : int, int, bool
         As in :class:`bdis.evaluation.runner.BenchmarkPlan`.
 
     Returns
@@ -81,8 +81,8 @@ def paper_plans(
     notes.append("GwcNet and PSMNet are networks and are not run; for SERV-CT and SCARED use: bdis bench FOLDER")
     without = [_variant(paper, name, changes) for name, changes in ABLATIONS.items()]
     return (
-        BenchmarkPlan(choices, methods, rounds=rounds, jobs=jobs),
-        BenchmarkPlan(ablation, [paper, *without], rounds=0, jobs=jobs),
+        BenchmarkPlan(choices, methods, rounds=rounds, jobs=jobs, assess=assess),
+        BenchmarkPlan(ablation, [paper, *without], rounds=0, jobs=jobs, assess=assess),
         notes,
     )
 

@@ -42,7 +42,7 @@ def error_coverage_plot(rows: list[Row]) -> str | None:
                 continue
             end = 100 * row.score.coverage, _error(row)
             if row.curve and np.isfinite(row.curve).any():
-                axis.plot(100 * CURVE, row.curve, color=color_of(index), linewidth=1.8)
+                axis.plot(100 * CURVE, row.curve, color=color_of(index), linewidth=1.8, linestyle=_line_of(row))
             axis.plot(*end, "o", color=color_of(index), markersize=6)
         axis.set_xlabel("coverage, % of the pixels with a reference")
         axis.set_ylabel(f"mean error, {_unit(rows)}")
@@ -94,15 +94,20 @@ def reliability_plot(rows: list[Row]) -> str | None:
                 table = {name: np.array(values, float) for name, values in row.reliability.items()}
                 enough = table["count"] > 0.001 * table["count"].sum()  # a share of a few pixels is mere noise
                 axis.plot(
-                    table["probability"][enough], table["within"][enough], "o-", color=color_of(index),
-                    markersize=4, linewidth=1.6,
+                    table["probability"][enough], table["within"][enough], "o", color=color_of(index),
+                    markersize=4, linewidth=1.6, linestyle=_line_of(row),
                 )  # fmt: skip
-        axis.set_xlabel("probability the method reports")
+        axis.set_xlabel("reported probability")
         axis.set_ylabel("share within 1 px")
         axis.set_xlim(0, 1.02)
         axis.set_ylim(0, 1.02)
 
     return _svg(draw)
+
+
+def _line_of(row: Row) -> str:
+    """Style of a line that depends on the confidence: dashed if it is not the method's own."""
+    return "--" if row.assessed else "-"
 
 
 def _error(row: Row) -> float:
