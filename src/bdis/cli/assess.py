@@ -76,7 +76,9 @@ def assess(
     rig, _, remarks = camera.load(images[0].shape)
     with all_or_nothing(out) as stage:
         with terminal.working("assessing"):
-            result = assess_map(*images, given, **mask_of)
+            result = assess_map(
+                *images, given, left_mask=mask_of.get("left_mask"), right_mask=mask_of.get("right_mask")
+            )
         check, warnings = _check(images, result)
         for text in warnings:
             terminal.warn(text)
@@ -98,15 +100,15 @@ def _read(path: Path, shape: tuple[int, ...], unknown: float | None) -> Array:
 
     if holds_sixteenths(path):
         raise ValueError(
-            f"{path} is int16, which OpenCV uses for 16ths of a px: save px instead, disparity.astype(np.float32) / 16, "
-            "and add --unknown -1 (what its matchers put where they know nothing, if minDisparity is 0)"
+            f"{path} is int16, which OpenCV uses for 16ths of a px: save disparity.astype(np.float32) / 16 instead, "
+            "and add --unknown -1 (OpenCV's mark of unknown pixels if minDisparity is 0)"
         )
     given = read_disparity(path)
     if given.shape != shape[:2]:
         raise ValueError(f"{path} is {size_text(given.shape)} but the images are {size_text(shape)}")
     if unknown is not None:
         given[given == np.float32(unknown)] = np.nan
-    farthest = given[np.isfinite(given)][np.abs(given[np.isfinite(given)]).argmax()] if np.isfinite(given).any() else 0
+    farthest = max(np.nanmin(given, initial=0), np.nanmax(given, initial=0), key=abs)
     if abs(farthest) > FARTHEST:
         raise ValueError(
             f"{path} has a disparity of {farthest:g} px; if that means unknown, add --unknown {farthest:g}"
@@ -144,7 +146,7 @@ def suspicions(disparity: Array) -> list[str]:
     Examples
     --------
     >>> import numpy as np
-    >>> suspicions(np.array([[5.5, 6.5, np.nan]], np.float32))
+    >>> suspicions(np.array([[np.nan, 0.5, 1.5]], np.float32))
     []
     >>> suspicions(np.array([[-1, -1, 0.5, 1.5, 1.25]], np.float32))
     ['40% of the disparities are exactly -1 px, the smallest: if that means unknown, add --unknown -1']

@@ -175,8 +175,8 @@ def _assessed_in_words(rows: list[Row]) -> str:
     if not names:
         return ""
     return (
-        f" Methods without a confidence of their own ({escape(', '.join(names))}) are given that of bdis.assess, outside "
-        f"the measured times; numbers marked {ASSESSED} and dashed lines depend on it."
+        f" Methods without a confidence of their own ({escape(', '.join(names))}) are given that of bdis.assess, "
+        f"outside the measured times; numbers marked {ASSESSED} and dashed lines depend on it."
     )
 
 
