@@ -135,6 +135,7 @@ def test_a_map_without_a_disparity(nothing, pair, calib, tmp_path, capsys):
     ("change", "words"),
     [
         (lambda disparity: -disparity, "is the sign the other way round?"),
+        (lambda disparity: -1000 * disparity, "is the sign the other way round?"),
         (lambda disparity: 16 * disparity, "point outside the right image: are they in px?"),
         (lambda disparity: disparity + 10, "of the matched features agree with the disparity"),
     ],

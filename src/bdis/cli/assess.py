@@ -108,10 +108,11 @@ def _read(path: Path, shape: tuple[int, ...], unknown: float | None) -> Array:
         raise ValueError(f"{path} is {size_text(given.shape)} but the images are {size_text(shape)}")
     if unknown is not None:
         given[given == np.float32(unknown)] = np.nan
+    # Nine digits tell any float32 from the next one, so that the advice can be followed to the letter.
     farthest = max(np.nanmin(given, initial=0), np.nanmax(given, initial=0), key=abs)
     if abs(farthest) > FARTHEST:
         raise ValueError(
-            f"{path} has a disparity of {farthest:g} px; if that means unknown, add --unknown {farthest:g}"
+            f"{path} has a disparity of {farthest:.9g} px; if that means unknown, add --unknown {farthest:.9g}"
         )
     return given
 
@@ -162,8 +163,8 @@ def suspicions(disparity: Array) -> list[str]:
     share = float(np.mean(values == lowest))
     if lowest <= 0 and share > MANY and values.max() > lowest:
         found.append(
-            f"{share:.0%} of the disparities are exactly {lowest:g} px, the smallest: if that means unknown, "
-            f"add --unknown {lowest:g}"
+            f"{share:.0%} of the disparities are exactly {lowest:.9g} px, the smallest: if that means unknown, "
+            f"add --unknown {lowest:.9g}"
         )
     negative = float(np.mean(values < 0))
     if negative > 0.5:

@@ -164,7 +164,8 @@ def rows_in_words(offset_px: float, tilt: float) -> str:
 
 
 def in_words(percentiles: dict[str, float] | None, unit: str) -> str:
-    """
+    """Percentiles 5, 50 and 95 of something.
+
     >>> in_words({"5%": 40.0, "50%": 51.234, "95%": 60.0}, "mm")
     'median 51.2 mm, 90 % between 40 and 60 mm'
     """

@@ -21,7 +21,7 @@ def with_assessed_confidence(result: StereoResult, frame: Frame) -> StereoResult
     -------
     StereoResult or None
         The same disparities; None if the method has a confidence (a variance, or probabilities that differ), if it
-        predicts nothing, or if the map cannot be assessed, as the images are too small.
+        predicts nothing, or if the map cannot be assessed, such as one of images that are too small or too wide.
 
     Examples
     --------

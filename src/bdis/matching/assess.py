@@ -110,18 +110,18 @@ def smallest_searched(disparity: Array) -> float:
     Returns
     -------
     float
-        px: 0, or a multiple of 16 below 0 if more than a few disparities are negative.  Multiples, so that the maps of
-        a video have the same.
+        px: 0, or a multiple of 16 below 0 if more than a few disparities are negative, so that the maps of a video have
+        the same; never below minus the width.
 
     Examples
     --------
-    >>> smallest_searched(np.full((2, 2), 3.5)), smallest_searched(np.full((2, 2), -20.5))
+    >>> smallest_searched(np.full((2, 64), 3.5)), smallest_searched(np.full((2, 64), -20.5))
     (0.0, -32.0)
     """
     known = disparity[np.isfinite(disparity)]
     # A few negative ones are errors: to search there as well would only make ours worse.
     lowest = float(np.percentile(known, 5)) if known.size else 0.0
-    return min(0.0, 16.0 * math.floor(lowest / 16))
+    return min(0.0, max(16.0 * math.floor(lowest / 16), -float(disparity.shape[1])))
 
 
 _kept = threading.local()  # the last assessment of each thread, for maps of the same size

@@ -44,8 +44,10 @@ def paper_plans(
         Methods to compare beside those of the paper and the default one.
     most : int or None
         At most this many frames of each set.
-    rounds, jobs, assess : int, int, bool
+    rounds, jobs : int
         As in :class:`bdis.evaluation.runner.BenchmarkPlan`.
+    assess : bool
+        As there.
 
     Returns
     -------
