@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import terminal
+from .assess import assess
 from .bench import bench
 from .calib import calib_app
 from .certainty import certainty_app
@@ -33,6 +34,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "match": match,
+    "assess": assess,
     "run": run_command,
     "view": view,
     "rectify": rectify,

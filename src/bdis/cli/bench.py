@@ -34,6 +34,7 @@ class Request:
     rounds: int
     jobs: int | None
     occluded: bool
+    assess: bool
     paper: Path | None
 
 
@@ -77,7 +78,7 @@ def run_bench(request: Request) -> None:
         title = "The BDIS paper's tables, rerun"
     else:
         choices, methods = _dataset_choices(request), chosen_methods(request.methods)
-        plan = BenchmarkPlan(choices, methods, request.occluded, request.rounds, jobs)
+        plan = BenchmarkPlan(choices, methods, request.occluded, request.rounds, jobs, request.assess)
         with terminal.progress_bar() as progress:
             outcome = run(plan, request.out, progress)
         rows, tables, notes = summarise(outcome), frame_tables(outcome), []
@@ -100,7 +101,9 @@ def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], lis
     from ..evaluation.summary import summarise
 
     extra = chosen_methods(request.methods) if request.methods else []
-    plan, ablation, notes = paper_plans(path, extra, most=request.frames, rounds=request.rounds, jobs=jobs)
+    plan, ablation, notes = paper_plans(
+        path, extra, most=request.frames, rounds=request.rounds, jobs=jobs, assess=request.assess
+    )
     with terminal.progress_bar() as progress:
         outcome = run(plan, request.out, progress)
         parts = run(ablation, request.out / "ablation", lambda what, done, of: progress(f"ablation, {what}", done, of))
@@ -169,7 +172,7 @@ def kind_and_place(where: str, default_kind: str | None) -> tuple[str | None, st
 
 
 def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
-    from ..evaluation.report.columns import columns
+    from ..evaluation.report.columns import ASSESSED, ASSESSED_NOTE, columns
     from ..evaluation.summary import counted
 
     for table in tables:
@@ -185,6 +188,8 @@ def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
         terminal.say(f"\n{group}, {counted(members[0].frames, 'frame')}")
         lines = [(row.method, *(column.text(row) for column in shown)) for row in members]
         terminal.table(lines, ("method", *(column.title for column in shown)))
+        if any(row.assessed for row in members):
+            terminal.say(f"  {ASSESSED} {ASSESSED_NOTE}")
     for note in notes:
         terminal.warn(note)
 
@@ -246,6 +251,14 @@ def bench(
     occluded: Annotated[
         bool, typer.Option("--occluded", help="Also score pixels that the right camera does not see.")
     ] = False,
+    assess: Annotated[
+        bool,
+        typer.Option(
+            "--assess/--no-assess",
+            help="Give methods without a confidence that of bdis assess, so that all are compared at equal coverage. "
+            "It does not count in their times.",
+        ),
+    ] = True,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -263,4 +276,6 @@ def bench(
     """
     if list_:
         return run_list()
-    run_bench(Request(datasets or [], methods or [], out, kind, option or [], frames, rounds, jobs, occluded, paper))
+    run_bench(
+        Request(datasets or [], methods or [], out, kind, option or [], frames, rounds, jobs, occluded, assess, paper)
+    )

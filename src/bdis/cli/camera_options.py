@@ -37,8 +37,8 @@ class LoadedCameras(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CameraOptions:
-    """The options that describe the cameras."""
+class RigOptions:
+    """The options that describe the cameras of rectified images."""
 
     calib: Annotated[
         Path | None,
@@ -57,13 +57,6 @@ class CameraOptions:
         float | None,
         typer.Option(metavar="PX", help="Row of the principal point; with --focal.  [default: image centre]"),
     ] = None
-    rectify: Annotated[
-        bool | None,
-        typer.Option(
-            "--rectify/--no-rectify",
-            help="Rectify the images before matching.  [default: if the calibration is of unrectified cameras]",
-        ),
-    ] = None
     calib_right: CalibRight = None
     calib_scale: CalibScale = 1.0
     unit: Unit = None
@@ -79,8 +72,6 @@ class CameraOptions:
         has_centre = self.cx is not None or self.cy is not None
         if (self.focal is None) != (self.baseline is None) or (self.focal is None and has_centre):
             raise UsageError("--focal (px) and --baseline (mm) must be given together; --cx and --cy are optional")
-        if self.rectify:
-            raise UsageError("--rectify needs --calib")
         if self.calib_right is not None or self.unit is not None or self.calib_scale != 1:
             raise UsageError("--calib-right, --unit and --calib-scale need --calib")
         if self.baseline is not None and not is_plausible_baseline(self.baseline):
@@ -126,9 +117,7 @@ class CameraOptions:
         found = read_calibration(file, self.calib_right, unit=unit, baseline_mm=self.baseline)
         self._check_size(found, width, height)
         remarks = [f"{found.format}, unit {found.unit}"]
-        if found.rectified is None and self.rectify is False:
-            raise UsageError(f"{file} ({found.format}) describes unrectified cameras: leave out --no-rectify")
-        if found.rectified is None if self.rectify is None else self.rectify:
+        if self._must_rectify(found, file):
             if found.raw is None:
                 raise ValueError(f"{file} ({found.format}) describes rectified cameras: nothing to rectify with")
             size = found.size or (round(width / self.calib_scale), round(height / self.calib_scale))
@@ -160,3 +149,36 @@ class CameraOptions:
             f"the images are {width}x{height} but {self.calib} is for {found.size[0]}x{found.size[1]}"
             f"{'' if self.calib_scale == 1 else f' (times {self.calib_scale:g})'}; {advice}"
         )
+
+    def _must_rectify(self, found: CalibrationFile, file: Path) -> bool:
+        """Whether the images have to be rectified; ValueError if they should have been."""
+        if found.rectified is None:
+            raise ValueError(
+                f"{file} ({found.format}) describes unrectified cameras, but a disparity belongs to rectified images: "
+                "give these and their calibration, as bdis rectify writes them"
+            )
+        return False
+
+
+@dataclass(frozen=True)
+class CameraOptions(RigOptions):
+    """The options that describe the cameras, of images that may have to be rectified."""
+
+    rectify: Annotated[
+        bool | None,
+        typer.Option(
+            "--rectify/--no-rectify",
+            help="Rectify the images before matching.  [default: if the calibration is of unrectified cameras]",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raise UsageError if options contradict each other."""
+        super().check()
+        if self.calib is None and self.rectify:
+            raise UsageError("--rectify needs --calib")
+
+    def _must_rectify(self, found: CalibrationFile, file: Path) -> bool:
+        if found.rectified is None and self.rectify is False:
+            raise UsageError(f"{file} ({found.format}) describes unrectified cameras: leave out --no-rectify")
+        return found.rectified is None if self.rectify is None else self.rectify

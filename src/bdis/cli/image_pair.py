@@ -1,4 +1,4 @@
-"""The images of ``bdis match`` and ``bdis rectify``."""
+"""The images of ``bdis match``, ``bdis assess`` and ``bdis rectify``, and their masks."""
 
 from __future__ import annotations
 
@@ -54,3 +54,43 @@ class ImagePair:
             return check_pair(*Splitter(self.layout)(read_image(self.left)))
         except ValueError as error:
             raise ValueError(f"{self.left}: {error}") from error
+
+
+@dataclass(frozen=True)
+class MaskOptions:
+    """The options that say which pixels to ignore."""
+
+    mask: Annotated[
+        Path | None, typer.Option(metavar="IMAGE", help="Image that is 0 at the pixels of the left image to ignore.")
+    ] = None
+    mask_right: Annotated[Path | None, typer.Option(metavar="IMAGE", help="The same for the right image.")] = None
+
+    def read(self, shape: tuple[int, ...]) -> dict[str, Array]:
+        """Read the masks that are given.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of one image: height, width.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (h, w)
+            Keywords of ``StereoMatcher.match`` and ``bdis.assess``.
+
+        Raises
+        ------
+        ValueError
+            A mask has another size than the images.
+        """
+        from ..common.arrays import size_text
+        from ..files.images import read_image
+
+        masks = {}
+        for name, path in (("left_mask", self.mask), ("right_mask", self.mask_right)):
+            if path is not None:
+                mask = read_image(path)
+                if mask.shape[:2] != shape[:2]:
+                    raise ValueError(f"{path} is {size_text(mask.shape)} but the images are {size_text(shape)}")
+                masks[name] = mask if mask.ndim == 2 else mask.max(2)
+        return masks

@@ -12,7 +12,7 @@ import typer
 from ..common.atomic import all_or_nothing
 from . import terminal
 from .camera_options import CameraOptions
-from .image_pair import ImagePair
+from .image_pair import ImagePair, MaskOptions
 from .options import Debug, Json, MaxDepth, Out, Preset, Set, parse_names
 
 if TYPE_CHECKING:
@@ -31,10 +31,7 @@ def match(
     camera: CameraOptions,
     preset: Preset = "balanced",
     set_: Set = None,
-    mask: Annotated[
-        Path | None, typer.Option(metavar="IMAGE", help="Image that is 0 at the pixels of the left image to ignore.")
-    ] = None,
-    mask_right: Annotated[Path | None, typer.Option(metavar="IMAGE", help="The same for the right image.")] = None,
+    masks: MaskOptions,
     out: Out = Path("bdis-output"),
     format_: Annotated[
         list[str] | None,
@@ -70,20 +67,20 @@ def match(
     formats = parse_names("--format", format_ or DEFAULT_FORMATS, FORMATS)
     camera.check()
     left, right = pair.read()
-    masks = _read_masks(mask, mask_right, left.shape)
+    mask_of = masks.read(left.shape)
     rig, raw_cameras, remarks = camera.load(left.shape)
     with all_or_nothing(out) as stage:
         if raw_cameras is not None:
             with terminal.working("rectifying"):
                 rectifier = raw_cameras.rectify()
                 left, right = rectifier(left, right)
-                masks = _rectified_masks(rectifier, masks)
+                mask_of = _rectified_masks(rectifier, mask_of)
             rig = rectifier.rig
             remarks.append("images rectified with it")
         origin = "" if camera.calib is None else camera.calib.name
         settings, scaled = with_rig_scale(settings, set_ or [], rig, origin)
         remarks += scaled
-        result, milliseconds = _timed_match(settings, left, right, masks)
+        result, milliseconds = _timed_match(settings, left, right, mask_of)
         check, warnings = _check(left, right, result, may_be_raw=camera.calib is not None and raw_cameras is None)
         summary = summarise(result, rig, settings, preset, max_depth)
         summary |= {"ms_per_frame": milliseconds, "calibration": remarks, "warnings": warnings, "check": check}
@@ -91,21 +88,6 @@ def match(
             write_outputs(stage, formats, left, result, rig, max_depth_mm=max_depth)
             written = write_summary(stage, summary)
     _report(summary, out, written)
-
-
-def _read_masks(left: Path | None, right: Path | None, shape: tuple[int, ...]) -> dict[str, Array]:
-    """The masks given, as keywords of ``StereoMatcher.match``."""
-    from ..common.arrays import size_text
-    from ..files.images import read_image
-
-    masks = {}
-    for name, path in (("left_mask", left), ("right_mask", right)):
-        if path is not None:
-            mask = read_image(path)
-            if mask.shape[:2] != shape[:2]:
-                raise ValueError(f"{path} is {size_text(mask.shape)} but the images are {size_text(shape)}")
-            masks[name] = mask if mask.ndim == 2 else mask.max(2)
-    return masks
 
 
 def _rectified_masks(rectifier: Rectifier, masks: dict[str, Array]) -> dict[str, Array]:
@@ -159,11 +141,11 @@ def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
     rows = [("images", f"{width}x{height}, preset {summary['preset']}")]
     rows += [("calibration", remark) for remark in summary["calibration"]]
     rows.append(("known", f"{summary['coverage']:.1%} of the pixels"))
-    rows.append(("disparity", _in_words(summary["disparity_px"], "px")))
+    rows.append(("disparity", in_words(summary["disparity_px"], "px")))
     if has_depth:
-        rows.append(("depth", _in_words(summary["depth_mm"], "mm")))
+        rows.append(("depth", in_words(summary["depth_mm"], "mm")))
     if "sigma_mm" in summary:
-        rows.append(("depth sigma", _in_words(summary["sigma_mm"], "mm")))
+        rows.append(("depth sigma", in_words(summary["sigma_mm"], "mm")))
     if summary["row_offset_px"] or summary["row_tilt"]:
         rows.append(("rows", rows_in_words(summary["row_offset_px"], summary["row_tilt"])))
     rows.append(("time", f"{summary['ms_per_frame']:.1f} ms per frame"))
@@ -184,9 +166,10 @@ def rows_in_words(offset_px: float, tilt: float) -> str:
     return f"right image {abs(offset_px):.2f} px {'lower' if offset_px > 0 else 'higher'}{tilted}; corrected"
 
 
-def _in_words(percentiles: dict[str, float] | None, unit: str) -> str:
-    """
-    >>> _in_words({"5%": 40.0, "50%": 51.234, "95%": 60.0}, "mm")
+def in_words(percentiles: dict[str, float] | None, unit: str) -> str:
+    """Percentiles 5, 50 and 95 of something.
+
+    >>> in_words({"5%": 40.0, "50%": 51.234, "95%": 60.0}, "mm")
     'median 51.2 mm, 90 % between 40 and 60 mm'
     """
     if not percentiles:

@@ -1,4 +1,4 @@
-"""The files that ``bdis match`` and ``bdis demo`` write, and the summary in ``run.json``."""
+"""The files that ``bdis match``, ``bdis assess`` and ``bdis demo`` write, and the summary in ``run.json``."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -71,7 +71,7 @@ def write_outputs(
 def summarise(
     result: StereoResult, rig: Rig | None, settings: Settings, preset: str, max_depth_mm: float | None = None
 ) -> dict[str, Any]:
-    """Describe a result in numbers, with all settings that are needed to compute it again.
+    """Describe the result of a match in numbers, with all settings that are needed to compute it again.
 
     Parameters
     ----------
@@ -91,12 +91,64 @@ def summarise(
     dict
         The content of ``run.json``.
     """
+    made_with = {"bdis": __version__, "preset": preset, "settings": asdict(settings)}
+    return {**made_with, **describe(result, rig, max_depth_mm)}
+
+
+def summarise_assessed(result: StereoResult, rig: Rig | None, max_depth_mm: float | None = None) -> dict[str, Any]:
+    """Describe the result of :func:`bdis.assess` in numbers.
+
+    Parameters
+    ----------
+    result : StereoResult
+        The result, with a variance.
+    rig : Rig or None
+        The rectified cameras, if they are known.
+    max_depth_mm : float, optional
+        Depths beyond this are not counted.
+
+    Returns
+    -------
+    dict
+        The content of ``run.json``; "interval_95_px" is half the width of the interval that holds 95 % of the errors.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1), np.float32)
+    >>> found = summarise_assessed(StereoResult(20 * one, one, variance=0.01 * one), None)
+    >>> f"{found['interval_95_px']['50%']:.3f} px"
+    '0.184 px'
+    """
+    intervals = {"interval_95_px": _percentiles(result.interval(0.95)[result.known])}
+    return {"bdis": __version__, **describe(result, rig, max_depth_mm), **intervals}
+
+
+def describe(result: StereoResult, rig: Rig | None, max_depth_mm: float | None = None) -> dict[str, Any]:
+    """Describe a result in numbers, whatever it was made with.
+
+    Parameters
+    ----------
+    result : StereoResult
+        The result.
+    rig : Rig or None
+        The rectified cameras, if they are known.
+    max_depth_mm : float, optional
+        Depths beyond this are not counted.
+
+    Returns
+    -------
+    dict
+        Part of the content of ``run.json``.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1), np.float32)
+    >>> describe(StereoResult(20 * one, one), None)["disparity_px"]["50%"]
+    20.0
+    """
     height, width = result.disparity.shape
     known = result.disparity[result.known]
     summary: dict[str, Any] = {
-        "bdis": __version__,
-        "preset": preset,
-        "settings": asdict(settings),
         "size": [width, height],
         "coverage": result.coverage,
         "disparity_px": _percentiles(known),

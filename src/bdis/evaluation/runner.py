@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import threading
 import time
@@ -19,6 +20,7 @@ from ..common.optional import require
 from ..matching.matcher import StereoMatcher
 from ..matching.result import StereoResult
 from . import confidence, metrics
+from .assessed import with_assessed_confidence
 from .baselines import Matcher, Method
 from .datasets import Dataset, Entry, Frame
 from .errors import compare
@@ -71,6 +73,8 @@ class BenchmarkPlan:
         How often each timed frame is matched by each method; 0 for no times.
     jobs : int
         Frames processed at a time while accuracy is measured; times are always measured one match at a time.
+    assess : bool
+        Whether methods without a confidence are given that of :func:`bdis.assess`; it does not count in their times.
     """
 
     choices: Sequence[DatasetChoice]
@@ -78,6 +82,7 @@ class BenchmarkPlan:
     occluded: bool = False
     rounds: int = 5
     jobs: int = 1
+    assess: bool = True
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,9 @@ class _Work:
         self._log.keep_only(code)
         self._log_lock = threading.Lock()
         self._keys = [
-            key_of(code, choice.method_names(plan), plan.occluded, choice.identity, entry.group, entry.name)
+            key_of(
+                code, choice.method_names(plan), plan.occluded, plan.assess, choice.identity, entry.group, entry.name
+            )
             for choice, entry in self._items
         ]
         names = [method.name for method in plan.methods]
@@ -285,7 +292,7 @@ def _measure(
             methods[name] = {"failed": f"{type(error).__name__}: {error}"}
     reason = why_not_scored(frame)
     if reason is None:
-        _score(methods, results, frame)
+        _score(methods, results, frame, assess=plan.assess)
     else:
         record["skipped"] = reason
     if sample is not None:
@@ -293,13 +300,19 @@ def _measure(
     return {**record, "methods": methods}
 
 
-def _score(methods: dict[str, dict[str, Any]], results: dict[str, StereoResult], frame: Frame) -> None:
-    found = {name: compare(result, frame) for name, result in results.items()}
+def _score(methods: dict[str, dict[str, Any]], results: dict[str, StereoResult], frame: Frame, *, assess: bool) -> None:
+    assessed = {}
+    if assess:
+        given = {name: with_assessed_confidence(result, frame) for name, result in results.items()}
+        assessed = {name: result for name, result in given.items() if result is not None}
+    found = {name: compare(assessed.get(name, result), frame) for name, result in results.items()}
     equal = confidence.at_equal_coverage(found)
     for name, each in found.items():
         methods[name] |= {
             "score": asdict(metrics.score(each)),
-            "within_196_sigma": within_196_sigma(each),
+            "assessed": name in assessed,
+            # Stands beside what the paper prints of a method's own variance.
+            "within_196_sigma": math.nan if name in assessed else within_196_sigma(each),
             "equal": asdict(equal[name]) if name in equal else None,
             "curve": confidence.error_coverage(each).tolist(),
             "reliability": confidence.reliability(each) if each.has_probability else None,

@@ -39,7 +39,9 @@ class Row:
     equal_mean, equal_median : float
         Error at equal coverage, mm (px without a rig).
     has_confidence : bool
-        Whether the method reports a confidence, by which it can be reduced to a smaller coverage.
+        Whether there is a confidence, by which the method can be reduced to a smaller coverage.
+    assessed : bool
+        Whether that confidence is not its own but that of :func:`bdis.assess`.
     curve : list of float
         Mean error at the coverages :data:`bdis.evaluation.confidence.CURVE`, NaN where not all frames reach them.
     reliability : dict of str to list of float, or None
@@ -62,6 +64,7 @@ class Row:
     equal_mean: float
     equal_median: float
     has_confidence: bool
+    assessed: bool
     curve: list[float]
     reliability: dict[str, list[float]] | None
     times: dict[str, float] | None
@@ -117,6 +120,7 @@ def _row(outcome: Outcome, group: str, method: str, members: list[dict[str, Any]
         equal_mean=float(np.mean([each["mean"] for each in equal])) if equal else math.nan,
         equal_median=float(np.mean([each["median"] for each in equal])) if equal else math.nan,
         has_confidence=len(curves) > 0,
+        assessed=any(each["assessed"] for each in scored),
         curve=curves.mean(0).tolist() if len(curves) else [],
         reliability=_pooled([each["reliability"] for each in scored if each["reliability"]]),
         times=time_summary(times) if times else None,
@@ -175,13 +179,13 @@ def write_tables(folder: Path, outcome: Outcome, rows: list[Row], command: str) 
     }
     write_whole(folder / "results.json", f"{json_text(content)}\n".encode())
     write_whole(folder / "summary.csv", _csv(["group", "method", *SUMMARY_COLUMNS], map(_summary_line, rows)))
-    header = ["group", "frame", "method", "failed", *METRICS, "equal_mean", "equal_median"]
+    header = ["group", "frame", "method", "failed", "assessed", *METRICS, "equal_mean", "equal_median"]
     write_whole(folder / "frames.csv", _csv(header, _frame_lines(outcome)))
 
 
 SUMMARY_COLUMNS = [
-    "frames", "scored", "failed", "predicted", *METRICS, "lowest_within_95", "highest_within_95", "equal_mean",
-    "equal_median", "min_ms", "median_ms", "p99_ms",
+    "frames", "scored", "failed", "assessed", "predicted", *METRICS, "lowest_within_95", "highest_within_95",
+    "equal_mean", "equal_median", "min_ms", "median_ms", "p99_ms",
 ]  # fmt: skip
 
 
@@ -197,7 +201,7 @@ def _frame_lines(outcome: Outcome) -> list[list[Any]]:
         for method, found in record["methods"].items():
             metrics, equal = found.get("score", {}), found.get("equal") or {}
             line = [record["group"], record["frame"], method, found.get("failed", record.get("skipped", ""))]
-            line += [metrics.get(name, "") for name in METRICS]
+            line += [found.get("assessed", ""), *(metrics.get(name, "") for name in METRICS)]
             lines.append([*line, equal.get("mean", ""), equal.get("median", "")])
     return lines
 

@@ -74,13 +74,18 @@ def write_map(path: Place, values: Any, name: str, quantity: Quantity) -> None:
 
 def read_map(path: Place, quantity: Quantity) -> FloatMap:
     """Read a map in the format of the ending of ``path``: float32 (h, w), NaN = unknown."""
+    values = decode_map(path, quantity).astype(np.float32)
+    return np.where(np.isfinite(values), values, np.float32(np.nan))
+
+
+def decode_map(path: Place, quantity: Quantity) -> Array:
+    """The values (h, w) of a map in the type that its file has."""
     by_ending = {ending: each for each in FORMATS for ending in each.endings}
     ending = check_ending(path, tuple(by_ending), quantity.name)
     values = by_ending[ending].decode(Path(path).read_bytes(), path, quantity)
     if values.ndim != 2:
         raise ValueError(f"{path} has shape {values.shape}; expected {quantity.name} of (height, width)")
-    values = values.astype(np.float32)
-    return np.where(np.isfinite(values), values, np.float32(np.nan))
+    return values
 
 
 def check_ending(path: Place, known: tuple[str, ...], what: str) -> str:

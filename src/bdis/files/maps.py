@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
 from ..matching.result import StereoResult
-from .map_formats import FloatMap, Quantity, check_ending, load_npz, read_map, write_map
+from .map_formats import FloatMap, Quantity, check_ending, decode_map, load_npz, read_map, write_map
 
 _KITTI_STEPS = 256.0  # per px
 
@@ -87,6 +87,32 @@ def read_disparity(path: Place) -> NDArray[np.float32]:
     [[-2.5, nan]]
     """
     return read_map(path, _DISPARITY)
+
+
+def holds_sixteenths(path: Place) -> bool:
+    """Whether a file holds a disparity of type int16, as OpenCV's matchers give it: in sixteenths of a px.
+
+    :func:`read_disparity` takes the numbers of such a file for px.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File that :func:`read_disparity` reads.
+
+    Raises
+    ------
+    ValueError, OSError, ImportError
+        As :func:`read_disparity`.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/disparity.npy", np.int16([[40, -16]]))
+    ...     holds_sixteenths(f"{folder}/disparity.npy")
+    True
+    """
+    return decode_map(path, _DISPARITY).dtype == np.int16
 
 
 def write_depth(path: Place, depth_mm: Array) -> None:

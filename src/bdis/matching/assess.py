@@ -6,6 +6,7 @@ lies from our surface and labels and how sure these are, where it jumps and bend
 it, and where two of its pixels claim the same place of the right image.
 """
 
+import math
 import threading
 from typing import Any
 
@@ -98,6 +99,31 @@ def check_disparity(disparity: Any, shape: tuple[int, ...], unknown: float | Non
     return np.asarray(known)
 
 
+def smallest_searched(disparity: Array) -> float:
+    """Where our own search for disparities begins, so that a map of verged cameras is judged by a surface like it.
+
+    Parameters
+    ----------
+    disparity : ndarray of float32, shape (h, w)
+        px; NaN where unknown.
+
+    Returns
+    -------
+    float
+        px: 0, or a multiple of 16 below 0 if more than a few disparities are negative, so that the maps of a video have
+        the same; never below minus the width.
+
+    Examples
+    --------
+    >>> smallest_searched(np.full((2, 64), 3.5)), smallest_searched(np.full((2, 64), -20.5))
+    (0.0, -32.0)
+    """
+    known = disparity[np.isfinite(disparity)]
+    # A few negative ones are errors: to search there as well would only make ours worse.
+    lowest = float(np.percentile(known, 5)) if known.size else 0.0
+    return min(0.0, max(16.0 * math.floor(lowest / 16), -float(disparity.shape[1])))
+
+
 _kept = threading.local()  # the last assessment of each thread, for maps of the same size
 
 
@@ -152,7 +178,10 @@ def assess(
     images = check_pair(left, right)
     height, width = images[0].shape[:2]
     checked = check_disparity(disparity, (height, width), unknown)
-    key = height, width, Settings(variance=True, sigma_scale=sigma_scale, threads=threads)
+    settings = Settings(
+        variance=True, sigma_scale=sigma_scale, threads=threads, min_disparity=smallest_searched(checked)
+    )
+    key = height, width, settings
     if getattr(_kept, "key", None) != key:
         _kept.assessment, _kept.key = Assessment(*key), key
     assessment: Assessment = _kept.assessment

@@ -102,8 +102,9 @@ class Detail:
             grey=float(settings.intensity_scale),
         )  # fmt: skip
         self._rules = DetailRules(
-            smallest=settings.min_disparity,
-            largest=math.inf if settings.max_disparity is None else settings.max_disparity,
+            # What is given stays as it is, in whatever range.
+            smallest=-math.inf if judges_given else settings.min_disparity,
+            largest=math.inf if judges_given or settings.max_disparity is None else settings.max_disparity,
             largest_variance=largest_variance(width),
             is_dense=settings.dense,
             is_given=judges_given,

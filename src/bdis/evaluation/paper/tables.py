@@ -32,7 +32,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 
 def paper_plans(
-    path: Path, extra: Sequence[Method], *, most: int | None, rounds: int, jobs: int
+    path: Path, extra: Sequence[Method], *, most: int | None, rounds: int, jobs: int, assess: bool = True
 ) -> tuple[BenchmarkPlan, BenchmarkPlan, list[str]]:
     """The runs behind the paper's tables.
 
@@ -46,6 +46,8 @@ def paper_plans(
         At most this many frames of each set.
     rounds, jobs : int
         As in :class:`bdis.evaluation.runner.BenchmarkPlan`.
+    assess : bool
+        As there.
 
     Returns
     -------
@@ -81,8 +83,8 @@ def paper_plans(
     notes.append("GwcNet and PSMNet are networks and are not run; for SERV-CT and SCARED use: bdis bench FOLDER")
     without = [_variant(paper, name, changes) for name, changes in ABLATIONS.items()]
     return (
-        BenchmarkPlan(choices, methods, rounds=rounds, jobs=jobs),
-        BenchmarkPlan(ablation, [paper, *without], rounds=0, jobs=jobs),
+        BenchmarkPlan(choices, methods, rounds=rounds, jobs=jobs, assess=assess),
+        BenchmarkPlan(ablation, [paper, *without], rounds=0, jobs=jobs, assess=assess),
         notes,
     )
 

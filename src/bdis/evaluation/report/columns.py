@@ -8,6 +8,8 @@ from ..confidence import reliability_error
 from ..summary import Row
 
 NOTHING = "-"
+ASSESSED = "^"
+ASSESSED_NOTE = "confidence of bdis.assess, because the method has none of its own; not in its times"
 # Where the columns are split over two tables, the second one starts with the first of these that is shown.
 SECOND_TABLE = ("inside 68 %", "AUSE", "p error %", "predicted %", "min ms")
 
@@ -74,6 +76,10 @@ def _if_scored(value: Callable[[Row], float]) -> Callable[[Row], float | None]:
     return lambda row: value(row) if row.scored else None
 
 
+def _own_or_assessed(row: Row) -> str:
+    return ASSESSED if row.assessed else ""
+
+
 def _probability_error(row: Row) -> float | None:
     return None if row.reliability is None else 100 * reliability_error(row.reliability)
 
@@ -86,8 +92,8 @@ COLUMNS = [
     Column("coverage %", "their share of the pixels that have a reference", 1,
            _if_scored(lambda row: 100 * row.score.coverage), "{:.1f}"),
     Column("equal cov.", "mean error (mm; px without a rig) with each method reduced, by its own confidence, to the "
-           "smallest coverage of all; * has no confidence and is unchanged", -1, lambda row: row.equal_mean,
-           mark=lambda row: "" if row.has_confidence else "*"),
+           f"smallest coverage of all; {ASSESSED} by the confidence of bdis.assess; * has none and is unchanged", -1,
+           lambda row: row.equal_mean, mark=lambda row: _own_or_assessed(row) if row.has_confidence else "*"),
     Column("RMSE mm", "root of the mean squared depth error", -1, lambda row: row.score.rmse_mm),
     Column("EPE px", "mean absolute disparity error", -1, lambda row: row.score.epe_px, "{:.2f}"),
     Column("bad 0.5 %", "predicted pixels more than 0.5 px off", -1, _percent("bad_05px"), "{:.1f}"),
@@ -95,20 +101,21 @@ COLUMNS = [
     Column("bad 2 %", "more than 2 px off", -1, _percent("bad_2px"), "{:.1f}"),
     Column("bad 3 %", "more than 3 px off", -1, _percent("bad_3px"), "{:.1f}"),
     Column("inside 68 %", "errors inside the interval that shall hold 68 % of them, %", 0,
-           _percent("within_68"), "{:.1f}"),
+           _percent("within_68"), "{:.1f}", _own_or_assessed),
     Column("inside 95 %", "errors inside the interval that shall hold 95 % of them, %", 0,
-           _percent("within_95"), "{:.1f}"),
+           _percent("within_95"), "{:.1f}", _own_or_assessed),
     Column("worst frame %", "inside 95 %, of the frame where it is lowest", 0,
-           lambda row: 100 * row.lowest_within_95, "{:.1f}"),
+           lambda row: 100 * row.lowest_within_95, "{:.1f}", _own_or_assessed),
     Column("best frame %", "inside 95 %, of the frame where it is highest", 0,
-           lambda row: 100 * row.highest_within_95, "{:.1f}"),
-    Column("95 % +- px", "mean half width of the interval of 95 %", 0, lambda row: row.score.interval_95, "{:.2f}"),
+           lambda row: 100 * row.highest_within_95, "{:.1f}", _own_or_assessed),
+    Column("95 % +- px", "mean half width of the interval of 95 %", 0,
+           lambda row: row.score.interval_95, "{:.2f}", _own_or_assessed),
     Column("log score", "mean negative log density of the disparity error under the claimed law, nats (density per px)",
-           -1, lambda row: row.score.log_score, "{:.2f}"),
+           -1, lambda row: row.score.log_score, "{:.2f}", _own_or_assessed),
     Column("AUSE", "area under the sparsification error, mm (px without a rig); 0 if the confidence orders the "
-           "pixels by their errors", -1, lambda row: row.score.ause),
+           "pixels by their errors", -1, lambda row: row.score.ause, mark=_own_or_assessed),
     Column("p error %", "mean distance of the probability from the share of pixels within 1 px", -1,
-           _probability_error, "{:.1f}"),
+           _probability_error, "{:.1f}", _own_or_assessed),
     Column("predicted %", "pixels with a disparity, with or without reference", 0,
            lambda row: 100 * row.predicted, "{:.1f}"),
     Column("min ms", "shortest time per frame", -1, _time("min_ms"), "{:.2f}"),

@@ -15,7 +15,7 @@ from ..baselines import METHODS
 from ..samples import Sample
 from ..summary import Row, counted
 from . import pictures
-from .columns import COLUMNS, NOTHING, SECOND_TABLE, Column, best, columns
+from .columns import ASSESSED, COLUMNS, NOTHING, SECOND_TABLE, Column, best, columns
 from .plots import color_of, error_coverage_plot, reliability_plot, time_error_plot
 
 STYLE = Path(__file__).with_name("report.css")
@@ -160,12 +160,24 @@ def _head(
     frames = sum({row.group: row.frames for row in rows}.values())
     facts = ", ".join(f"{name} {value}" for name, value in machine().items())
     remarks = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    remarks = f"<ul class='notes'>{remarks}</ul>" if remarks else ""
     scope = f"{counted(len(methods), 'method')} on {counted(frames, 'frame')} of {counted(len(groups), 'data set')}."
     return f"""<header><h1>{escape(title)}</h1>
 <p class="lead">{scope}</p>
 <pre>{escape(command)}</pre>
 <p class="small">{escape(facts)}. Metrics are averages over frames. Times are measured with the methods taking turns on
-each frame, in one process with one thread.</p>{f"<ul class='notes'>{remarks}</ul>" if remarks else ""}</header>"""
+each frame, in one process with one thread.{_assessed_in_words(rows)}</p>{remarks}</header>"""
+
+
+def _assessed_in_words(rows: list[Row]) -> str:
+    """Which methods have no confidence of their own, in a sentence of HTML; empty if all have one."""
+    names = dict.fromkeys(row.method for row in rows if row.assessed)
+    if not names:
+        return ""
+    return (
+        f" Methods without a confidence of their own ({escape(', '.join(names))}) are given that of bdis.assess, "
+        f"outside the measured times; numbers marked {ASSESSED} and dashed lines depend on it."
+    )
 
 
 def _section(title: str, content: str, lead: str = "") -> str:
@@ -192,7 +204,7 @@ def _table(table: Table) -> str:
 
 
 def _cell(text: str, is_best: bool) -> str:
-    is_number = text.rstrip("x*%").replace(".", "", 1).lstrip("-").isdigit() or text in ("", NOTHING)
+    is_number = text.rstrip(f"x*%{ASSESSED}").replace(".", "", 1).lstrip("-").isdigit() or text in ("", NOTHING)
     kind = "best" if is_best else "" if is_number else "words"
     return f"<td{f' class={kind}' if kind else ''}>{escape(text)}</td>"
 

@@ -43,7 +43,7 @@ def error_coverage_plot(rows: list[Row]) -> str | None:
                 continue
             end = 100 * row.score.coverage, _error(row)
             if row.curve and np.isfinite(row.curve).any():
-                axis.plot(100 * CURVE, row.curve, color=color_of(index), linewidth=1.8)
+                axis.plot(100 * CURVE, row.curve, color=color_of(index), linewidth=1.8, linestyle=_line_of(row))
             axis.plot(*end, "o", color=color_of(index), markersize=6)
         axis.set_xlabel("coverage, % of the pixels with a reference")
         axis.set_ylabel(f"mean error, {_unit(rows)}")
@@ -92,8 +92,8 @@ def reliability_plot(rows: list[Row]) -> str | None:
         axis.plot([0, 1], [0, 1], color="#9aa1a8", linestyle="--", linewidth=1)
         for index, row in enumerate(rows):
             if row.reliability is not None:
-                _draw_reliability(axis, row.reliability, color_of(index))
-        axis.set_xlabel("probability the method reports")
+                _draw_reliability(axis, row.reliability, color_of(index), style=_line_of(row))
+        axis.set_xlabel("reported probability")
         axis.set_ylabel("share within 1 px")
         axis.set_xlim(0, 1.02)
         axis.set_ylim(0, 1.02)
@@ -145,11 +145,18 @@ def certainty_picture(curves: Mapping[str, ReliabilityCurves], title: str) -> by
     return buffer.getvalue()
 
 
-def _draw_reliability(axis: Any, reliability: Mapping[str, list[float]], color: str, label: str | None = None) -> None:
+def _draw_reliability(
+    axis: Any, reliability: Mapping[str, list[float]], color: str, label: str | None = None, style: str = "-"
+) -> None:
     table = {name: np.array(values, float) for name, values in reliability.items()}
     enough = table["count"] > 0.001 * table["count"].sum()  # a share of a few pixels is mere noise
     x, y = table["probability"][enough], table["within"][enough]
-    axis.plot(x, y, "o-", color=color, markersize=4, linewidth=1.6, label=label)
+    axis.plot(x, y, "o", color=color, markersize=4, linewidth=1.6, linestyle=style, label=label)
+
+
+def _line_of(row: Row) -> str:
+    """Style of a line that depends on the confidence: dashed if it is not the method's own."""
+    return "--" if row.assessed else "-"
 
 
 def _error(row: Row) -> float:

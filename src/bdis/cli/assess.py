@@ -1,0 +1,198 @@
+"""``bdis assess``: how far to trust a disparity map of any matcher."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..common.atomic import all_or_nothing
+from . import terminal
+from .camera_options import RigOptions
+from .image_pair import ImagePair, MaskOptions
+from .match import FORMATS, in_words
+from .options import Debug, Json, MaxDepth, Out, parse_names
+
+if TYPE_CHECKING:
+    from ..common.arrays import Array
+    from ..matching.result import StereoResult
+
+DEFAULT_FORMATS = ["npz", "preview"]  # disparity and depth alone would not show what was found
+MANY = 0.05  # a share of the pixels that no real disparity has in common to the last digit
+
+
+def assess(
+    *,
+    left: Annotated[Path, typer.Argument(metavar="LEFT", help="Left image, rectified.")],
+    right: Annotated[Path, typer.Argument(metavar="RIGHT", help="Right image, rectified.")],
+    disparity: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DISPARITY",
+            help="Disparity of the left image in px: TIFF, PFM (Middlebury), NPY, NPZ (bdis) or 16-bit PNG (KITTI).",
+        ),
+    ],
+    unknown: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="Value in px that means unknown, such as -1; infinity and NaN always do."),
+    ] = None,
+    camera: RigOptions,
+    masks: MaskOptions,
+    out: Out = Path("bdis-output"),
+    format_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="NAMES",
+            help=f"Files to write: {', '.join(FORMATS)}; separated by commas.  [default: {','.join(DEFAULT_FORMATS)}]",
+        ),
+    ] = None,
+    max_depth: MaxDepth = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Tell how far to trust a disparity map of any matcher.
+
+    \b
+    bdis assess left.png right.png disparity.pfm
+    bdis assess left.png right.png disparity.tiff --unknown -1 -o result
+    bdis assess left.png right.png disparity.png --calib rig.toml --format npz,ply,preview
+
+    The disparity stays as it is. Every pixel gets the probability that it is off by less than 1 px and the variance of
+    its error; both are in result.npz. Left pixel x matches right pixel x - disparity.
+
+    Exit code: 0 if all went well, 1 if a file cannot be used, 2 if the command line is wrong.
+    """
+    from ..matching.assess import assess as assess_map
+    from .result_files import summarise_assessed, write_outputs, write_summary
+
+    formats = parse_names("--format", format_ or DEFAULT_FORMATS, FORMATS)
+    camera.check()
+    images = ImagePair(left, right).read()
+    mask_of = masks.read(images[0].shape)
+    given = _read(disparity, images[0].shape, unknown)
+    rig, _, remarks = camera.load(images[0].shape)
+    with all_or_nothing(out) as stage:
+        with terminal.working("assessing"):
+            result = assess_map(
+                *images, given, left_mask=mask_of.get("left_mask"), right_mask=mask_of.get("right_mask")
+            )
+        check, warnings = _check(images, result)
+        for text in warnings:
+            terminal.warn(text)
+        summary = {**summarise_assessed(result, rig, max_depth), "assessed": str(disparity), "unknown_px": unknown}
+        summary |= {"calibration": remarks, "warnings": warnings, "check": check}
+        with terminal.working("writing"):
+            write_outputs(stage, formats, images[0], result, rig, max_depth_mm=max_depth)
+            written = write_summary(stage, summary)
+    _report(summary, out, written)
+
+
+def _read(path: Path, shape: tuple[int, ...], unknown: float | None) -> Array:
+    """The disparity map as float32, NaN where unknown; ValueError if it cannot be one of these images."""
+    import numpy as np
+
+    from ..common.arrays import size_text
+    from ..files.maps import holds_sixteenths, read_disparity
+    from ..matching.assess import FARTHEST
+
+    if holds_sixteenths(path):
+        raise ValueError(
+            f"{path} is int16, which OpenCV uses for 16ths of a px: save disparity.astype(np.float32) / 16 instead, "
+            "and add --unknown -1 (OpenCV's mark of unknown pixels if minDisparity is 0)"
+        )
+    given = read_disparity(path)
+    if given.shape != shape[:2]:
+        raise ValueError(f"{path} is {size_text(given.shape)} but the images are {size_text(shape)}")
+    if unknown is not None:
+        given[given == np.float32(unknown)] = np.nan
+    # Nine digits tell any float32 from the next one, so that the advice can be followed to the letter.
+    farthest = max(np.nanmin(given, initial=0), np.nanmax(given, initial=0), key=abs)
+    if abs(farthest) > FARTHEST:
+        raise ValueError(
+            f"{path} has a disparity of {farthest:.9g} px; if that means unknown, add --unknown {farthest:.9g}"
+        )
+    return given
+
+
+def _check(images: tuple[Array, Array], result: StereoResult) -> tuple[dict[str, Any] | None, list[str]]:
+    """Check that pair and disparity fit together; the measurements, and what to warn of."""
+    from ..cameras.checks import check_rectification
+
+    warnings = suspicions(result.disparity)
+    if not result.known.any():
+        return None, warnings
+    # Rows were aligned to judge the disparity, but that itself is as it was given.
+    as_given = replace(result, row_offset=0.0, row_tilt=0.0)
+    with terminal.working("checking that the pair is rectified"):
+        check = check_rectification(*images, as_given)
+    numbers = {name: value for name, value in asdict(check).items() if name != "warnings"}
+    return numbers, [*warnings, *check.warnings]
+
+
+def suspicions(disparity: Array) -> list[str]:
+    """What looks wrong about a disparity map, and what to do about it.
+
+    Parameters
+    ----------
+    disparity : ndarray of float32, shape (h, w)
+        px; NaN where unknown.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> suspicions(np.array([[np.nan, 0.5, 1.5]], np.float32))
+    []
+    >>> suspicions(np.array([[-1, -1, 0.5, 1.5, 1.25]], np.float32))
+    ['40% of the disparities are exactly -1 px, the smallest: if that means unknown, add --unknown -1']
+    """
+    import numpy as np
+
+    known = np.isfinite(disparity)
+    values = disparity[known]
+    if not values.size:
+        return ["no pixel has a disparity, so that there is nothing to assess: is --unknown right?"]
+    found = []
+    lowest = float(values.min())
+    share = float(np.mean(values == lowest))
+    if lowest <= 0 and share > MANY and values.max() > lowest:
+        found.append(
+            f"{share:.0%} of the disparities are exactly {lowest:.9g} px, the smallest: if that means unknown, "
+            f"add --unknown {lowest:.9g}"
+        )
+    negative = float(np.mean(values < 0))
+    if negative > 0.5:
+        found.append(
+            f"{negative:.0%} of the disparities are negative, as only verged cameras have them: "
+            "left pixel x matches right pixel x - disparity; is the sign the other way round?"
+        )
+    x = np.broadcast_to(np.arange(disparity.shape[1]), disparity.shape)[known]
+    outside = float(np.mean((x - values < -0.5) | (x - values > disparity.shape[1] - 0.5)))
+    if outside > 0.5:
+        found.append(f"{outside:.0%} of the disparities point outside the right image: are they in px?")
+    return found
+
+
+def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
+    """Print the outcome."""
+    width, height = summary["size"]
+    rows = [("images", f"{width}x{height}")]
+    rows += [("calibration", remark) for remark in summary["calibration"]]
+    rows.append(("known", f"{summary['coverage']:.1%} of the pixels"))
+    rows.append(("disparity", in_words(summary["disparity_px"], "px")))
+    if "depth_mm" in summary:
+        rows.append(("depth", in_words(summary["depth_mm"], "mm")))
+    if "sigma_mm" in summary:
+        rows.append(("depth sigma", in_words(summary["sigma_mm"], "mm")))
+    if summary["interval_95_px"]:
+        rows.append(("95 % of errors", f"within {summary['interval_95_px']['50%']:.2f} px, median of the pixels"))
+        rows.append(("probability", f"{summary['mean_probability']:.1%} on average, of an error below 1 px"))
+    rows.append(("written", f"{out}: {', '.join(written)}"))
+    terminal.table(rows)
+    terminal.give({**summary, "folder": out, "files": written})
