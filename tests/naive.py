@@ -405,6 +405,8 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, settings)
         follows_law = True
     variance = settings.sigma_scale**2 * variance
+    if labels is not None:
+        variance = np.minimum(variance, (0.2 * left.shape[1]) ** 2)  # nothing is known of it
     if follows_law:
         probability = naive_surface.probability_of(variance)
     if settings.variance == "paper":
