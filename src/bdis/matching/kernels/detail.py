@@ -33,6 +33,7 @@ from .enlarge import spread_columns, three_columns
 from .labels import PaddedMap
 from .layout import PAD, Map
 from .pyramid import Image, gradient
+from .windows import add_columns, add_rows
 
 RADIUS = 2  # px, windows are 5x5
 LARGEST_DIFFERENCE = 4.0  # grey levels per px, the gradients of a pixel differ by no more
@@ -252,29 +253,6 @@ def fill_margins(blocks, block_row, width, grey, sums):
             sums[3, x] = margin
 
 
-@inner
-def add_rows(plane, y, height, width, sums, which):
-    """Sums over the rows of the windows around row ``y``, from column 16 of row ``which`` of ``sums`` on."""
-    first, columns = uint64(LANES), uint64(width)
-    for x in range(uint64(0), columns, uint64(LANES)):
-        total = splat(float32(0))
-        for k in range(-RADIUS, RADIUS + 1):
-            total += load(plane, uint64(min(max(y + k, 0), height - 1)), x)
-        store(sums, which, first + x, total)
-    store(sums, which, uint64(0), splat(sums[which, first]))
-    store(sums, which, first + columns, splat(sums[which, first + columns - uint64(1)]))
-
-
-@inner
-def add_columns(sums, which, x):
-    """Sums over the windows around sixteen pixels from ``x`` on."""
-    at = uint64(LANES - RADIUS) + x
-    total = load(sums, which, at)
-    for k in range(uint64(1), uint64(2 * RADIUS + 1)):
-        total += load(sums, which, at + k)
-    return total
-
-
 @kernel
 def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: DetailLine, crew: Crew) -> None:
     """The disparity of each pixel: the surface's, or the label's where it explains the images (clearly) better."""
@@ -284,11 +262,11 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
     for y in range(begin, end):
         if y % BLOCK == 0:
             fill_margins(blocks, y // BLOCK, width, candidates.grey, sums)
-        add_rows(candidates.gain, y, height, width, sums, uint64(1))
+        add_rows(candidates.gain, y, height, width, RADIUS, sums, uint64(1))
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             margin = load(sums, uint64(3), x)
-            better = add_columns(sums, uint64(1), x) > margin
+            better = add_columns(sums, uint64(1), x, RADIUS) > margin
             better = better & ((load(candidates.known, row, x) > none) | (margin == none))
             store(out.values, row, x, select(better, load(candidates.labels, row, x), load(candidates.surface, row, x)))
     meet(crew)

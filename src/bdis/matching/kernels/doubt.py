@@ -30,6 +30,7 @@ from ...vector.simd import (
     to_int,
 )
 from .layout import PAD
+from .windows import add_columns, add_rows, repeat_ends
 
 WINDOW = 2  # px, gradients are compared in windows of 5x5
 AROUND = 4  # px, a pixel is compared with the mean of 9x9
@@ -132,14 +133,6 @@ def compare_gradients(disparity, cues, y, line):
 
 
 @inner
-def repeat_ends(sums, which, width):
-    """The first and last of a row of sums repeat beyond it."""
-    first, columns = uint64(LANES), uint64(width)
-    store(sums, which, uint64(0), splat(sums[which, first]))
-    store(sums, which, first + columns, splat(sums[which, first + columns - uint64(1)]))
-
-
-@inner
 def add_kept_rows(rows, y, height, width, sums, which):
     """Sums over the rows of windows around row ``y``, from column 16 of row ``which`` of ``sums`` on."""
     for x in range(uint64(0), uint64(width), uint64(LANES)):
@@ -149,27 +142,6 @@ def add_kept_rows(rows, y, height, width, sums, which):
             total += load(rows, above, x) + load(rows, below, x)
         store(sums, which, uint64(LANES) + x, total)
     repeat_ends(sums, which, width)
-
-
-@inner
-def add_rows(plane, y, height, width, sums, which):
-    """Sums over nine rows around row ``y``, likewise."""
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
-        total = load(plane, uint64(y), x)
-        for k in range(1, AROUND + 1):
-            total += load(plane, uint64(max(y - k, 0)), x) + load(plane, uint64(min(y + k, height - 1)), x)
-        store(sums, which, uint64(LANES) + x, total)
-    repeat_ends(sums, which, width)
-
-
-@inner
-def add_columns(sums, which, x, radius):
-    """Sums over the windows around sixteen pixels from ``x`` on."""
-    at = uint64(LANES) + x
-    total = load(sums, which, at)
-    for k in range(uint64(1), uint64(radius + 1)):
-        total += load(sums, which, at - k) + load(sums, which, at + k)
-    return total
 
 
 @inner
@@ -203,7 +175,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     height, sums, row, nothing = values.shape[0], line.sums, uint64(y), uint64(0)
     add_kept_rows(line.difference, y, height, width, sums, uint64(0))
     add_kept_rows(line.strength, y, height, width, sums, uint64(1))
-    add_rows(values, y, height, width, sums, uint64(2))
+    add_rows(values, y, height, width, AROUND, sums, uint64(2))
     limits_of_rows(values, y, height, width, sums)
     faint = splat(float32(FAINT * 2 * cues.grey * (2 * WINDOW + 1) ** 2))
     share_of_one, largest = splat(float32(1 / (2 * AROUND + 1) ** 2)), splat(float32(LARGEST))
