@@ -282,7 +282,9 @@ def solve_surface(level, found, settings):
         variance = np.where(np.isnan(variance), naive_surface.hole_variance(density, weights), variance)
     probability = naive_surface.probability_of(variance * 4**level.number)
     if not settings.dense:
-        disparity = drop_doubtful(level, disparity, (probability >= settings.min_probability) & usable, settings)
+        disparity = drop_doubtful(
+            level, disparity, (probability >= settings.min_surface_probability) & usable, settings
+        )
     known = ~np.isnan(disparity)
     return Found(
         disparity,
@@ -409,6 +411,8 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         variance = np.minimum(variance, (0.2 * left.shape[1]) ** 2)  # nothing is known of it
     if follows_law:
         probability = naive_surface.probability_of(variance)
+    if settings.smoothing and not settings.dense:
+        disparity = np.where(probability >= settings.min_probability, disparity, np.nan)
     if settings.variance == "paper":
         variance = of_paper
     probability = np.where(np.isnan(disparity), 0, probability)

@@ -134,8 +134,8 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     disparity, probability, variance = before.astype(np.float32), np.ones(size, np.float32), np.empty(size, np.float32)
     result = Maps(disparity=disparity, probability=probability, width=size[1])
     rules = DetailRules(
-        smallest=-1.0, largest=12.0, largest_variance=1e6, is_dense=is_dense, is_given=False, has_variance=True,
-        judges_variance=True,
+        smallest=-1.0, largest=12.0, largest_variance=1e6, min_probability=0.1, is_dense=is_dense, is_given=False,
+        has_variance=True, judges_variance=True,
     )  # fmt: skip
     surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
     weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "hole": 0.3, "unseen": 0.0,
@@ -162,6 +162,9 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         doubt = doubt + more
     else:
         expected = np.where(is_covered | is_unmatched, np.nan, expected)
+    probable = naive_surface.probability_of(doubt) >= 0.1
+    assert not probable.all()
+    expected = np.where(probable, expected, np.nan)
     np.testing.assert_allclose(disparity, expected, atol=1e-6)
     known = ~np.isnan(expected)
     np.testing.assert_allclose(variance, np.where(known, doubt, np.nan), rtol=1e-4)

@@ -43,7 +43,9 @@ def test_negative_disparities_within_limits(preset, changes, limits):
 def test_a_surface_may_swing_a_little_beyond_the_limit(smoothing_edge):
     """The disparity runs across the limit; what lies half a px of the finest level beyond it is unknown, not cut."""
     left, right, truth = warped_pair(*SIZE, seed=12, slope=0.1, offset=3.0)
-    matcher = bdis.StereoMatcher(max_disparity=6.0, min_probability=0.0, smoothing_edge=smoothing_edge)
+    matcher = bdis.StereoMatcher(
+        max_disparity=6.0, min_probability=0.0, min_surface_probability=0.0, smoothing_edge=smoothing_edge
+    )
     result = matcher.match(left, right)
     assert_equals_the_oracle(result, naive.match(left, right, matcher.settings), matcher.settings)
     assert result.known[truth < 5.5].mean() > 0.6

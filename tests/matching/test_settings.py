@@ -166,6 +166,7 @@ OUT_OF_RANGE = {
     "min_valid": ((-0.1, 1.1, np.inf), "from 0 to 1"),
     "min_support": ((-0.1, 1.1, np.inf), "from 0 to 1"),
     "min_probability": ((-0.1, 1.1, np.inf), "from 0 to 1"),
+    "min_surface_probability": ((-0.1, 1.1, np.inf), "from 0 to 1"),
     "start": (("all", "Global", ""), "one of 'global', 'zero'"),
     "smoothing": ((-1, 1001, np.inf), "from 0 to 1000"),
     "smoothing_edge": ((0, 0.05, 1001, np.inf), "from 0.1 to 1000 grey levels"),

@@ -102,7 +102,9 @@ def test_warp(size, has_hidden):
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_variance_and_probability(size):
-    matcher, stages, left, right = solved(size, variance=True, min_probability=0.2, min_island=0.0, label_level=None)
+    matcher, stages, left, right = solved(
+        size, variance=True, min_surface_probability=0.2, min_island=0.0, label_level=None
+    )
     result = matcher.match(left, right)
     fitted = stages.surface.fit.surface
     width, height = fitted.width, fitted.height

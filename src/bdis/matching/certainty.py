@@ -149,7 +149,7 @@ class SurfaceCertainty:
         weights = MEASURED if self._keep_found else SURFACE
         self._model = error_model(weights, surface.width, level)
         self._limits = Limits(
-            min_probability=settings.min_probability,
+            min_probability=settings.min_surface_probability,
             lowest=settings.min_disparity / px,
             highest=math.inf if settings.max_disparity is None else settings.max_disparity / px,
         )

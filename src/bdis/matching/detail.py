@@ -106,6 +106,7 @@ class Detail:
             smallest=-math.inf if judges_given else settings.min_disparity,
             largest=math.inf if judges_given or settings.max_disparity is None else settings.max_disparity,
             largest_variance=largest_variance(width),
+            min_probability=0.0 if judges_given or settings.dense else settings.min_probability,
             is_dense=settings.dense,
             is_given=judges_given,
             has_variance=bool(settings.variance),

@@ -163,8 +163,12 @@ class Settings:
         high=1, step=0.01,
     )
     min_probability: float = setting(
-        0.32, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
+        0.05, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
         group=_REJECTION, low=0, high=1, step=0.01,
+    )
+    min_surface_probability: float = setting(
+        0.32, "Pixels whose surface alone has a lower probability are unknown.", group=_REJECTION, low=0, high=1,
+        step=0.01,
     )
     min_island: float = setting(
         0.005, "Pieces of the surface smaller than this share of the image are removed.", group=_REJECTION, low=0,
@@ -205,7 +209,6 @@ class Settings:
 _WITHOUT_SURFACE: dict[str, Any] = {
     "start": "zero", "align_rows": "off", "smoothing": 0.0, "label_level": None, "slanted": False,
     "refinement_rounds": 0, "level_weights": "1/n",
-    "min_probability": 0.05,
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
     **_WITHOUT_SURFACE, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,

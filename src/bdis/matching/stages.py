@@ -215,7 +215,11 @@ class Stages:
         papers = self.certainty[-1].variance if settings.variance == "paper" else None
         law = None
         if follows_law and not self._has_detail():  # that applies the law itself
-            law = Law(scale=settings.sigma_scale**2, has_variance=settings.variance is True)
+            is_kept = settings.dense or settings.smoothing == 0  # without a surface the posterior decides
+            law = Law(
+                scale=settings.sigma_scale**2, min_probability=0.0 if is_kept else settings.min_probability,
+                has_variance=settings.variance is True,
+            )  # fmt: skip
         seen = None if settings.dense else self.pyramid.seen[0][0]
         return Enlarge(
             self.maps, papers, judged, bool(settings.variance), law, settings.finest_level, self.size, seen, self._arena

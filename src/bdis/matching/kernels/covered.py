@@ -46,6 +46,8 @@ class DetailRules(Record):
         px, limits of disparity.
     largest_variance : float
         px^2, where nothing is known of a disparity.
+    min_probability : float
+        Less probable pixels are unknown.
     is_dense : bool
         Every pixel keeps a disparity: what is covered in the right image lies with the background.
     is_given : bool
@@ -57,6 +59,7 @@ class DetailRules(Record):
     smallest: float
     largest: float
     largest_variance: float
+    min_probability: float
     is_dense: bool
     is_given: bool
     has_variance: bool
@@ -250,16 +253,18 @@ def write_disparities(detail, y, width, smallest, largest, result):
 
 @inner
 def write_law(line_variance, result, y, variance, rules):
-    """Probability and, if asked for, variance of a row, where the result has a disparity."""
+    """Probability and, if asked for, variance of a row, where the result has a disparity that is probable enough."""
     row, width, zero, unknown = uint64(y), result.width, splat(float32(0)), splat(float32(np.nan))
-    largest = splat(float32(rules.largest_variance))
+    largest, least = splat(float32(rules.largest_variance)), splat(float32(rules.min_probability))
     x = 0
     while x < width:
         x = min(x, width - LANES)
         at = uint64(x)
         value, disparity = smaller(load(line_variance, uint64(0), at), largest), load(result.disparity, row, at)
-        known = disparity == disparity
-        store(result.probability, row, at, select(known, probability_of(value), zero))
+        probability = probability_of(value)
+        known = (disparity == disparity) & (probability >= least)
+        store(result.disparity, row, at, select(known, disparity, unknown))
+        store(result.probability, row, at, select(known, probability, zero))
         if rules.has_variance:
             value = value if rules.judges_variance else load(variance, row, at)
             store(variance, row, at, select(known, value, unknown))

@@ -7,6 +7,7 @@ Its tails are as heavy as those of real errors, and with u = x / sigma the share
 
 import math
 
+import numpy as np
 from numba import float32, int32, uint64
 
 from ...vector.cache import inner
@@ -45,11 +46,14 @@ class Law(Record):
     ----------
     scale : float
         Factor on it.
+    min_probability : float
+        Less probable pixels are unknown.
     has_variance : bool
         It is part of the result, beside the probability.
     """
 
     scale: float
+    min_probability: float
     has_variance: bool
 
 
@@ -60,17 +64,21 @@ def apply_law(result: Maps, variance: Map, law: Law, crew: Crew) -> None:
     The probability is 0 where nothing is known.
     """
     begin, end = share(crew, result.disparity.shape[0], ROWS)
-    zero, scale, probability = splat(float32(0)), splat(float32(law.scale)), result.probability
+    zero, unknown, scale = splat(float32(0)), splat(float32(np.nan)), splat(float32(law.scale))
+    least, probability = splat(float32(law.min_probability)), result.probability
     for y in range(uint64(begin), uint64(end)):
         x = 0
         while x < result.width:
             done, x = splat(int32(x)), min(x, result.width - LANES)  # the last sixteen overlap, and are done once
             at, is_done = uint64(x), lane_numbers() + splat(int32(x)) < done
-            given = load(probability, y, at)
+            given, disparity = load(probability, y, at), load(result.disparity, y, at)
             value = given * scale
-            found = select(value == value, probability_of(value), zero)
-            store(probability, y, at, select(is_done, given, found))
+            found = probability_of(value)
+            known = (value == value) & (found >= least)
+            store(probability, y, at, select(is_done, given, select(known, found, zero)))
+            store(result.disparity, y, at, select(is_done | known, disparity, unknown))
             if law.has_variance:
+                value = select(known, value, unknown)
                 store(variance.values, y, at, select(is_done, load(variance.values, y, at), value))
             x += LANES
     meet(crew)
