@@ -58,13 +58,13 @@ def memory() -> dict:
     for name, image in inputs.items():
         matcher = bdis.StereoMatcher("balanced")
         matcher.match(image[:64, :64], image[:64, :64])
-        peaks = []
+        peaks, held = [], []  # of results that somebody holds, whose memory is not used again
         for _ in range(2):
             gc.collect()
             tracemalloc.start()
             result = matcher.match(image, image)
             peaks.append(tracemalloc.get_traced_memory()[1] - result.disparity.nbytes - result.probability.nbytes)
             tracemalloc.stop()
-            del result
+            held.append(result)
         out[name] = {"first_frame_bytes_per_pixel": peaks[0] / grey.size, "later_frames_bytes": peaks[1]}
     return out

@@ -11,7 +11,7 @@ NAMES = ("balanced", "accurate", "fast", "paper", "paper-2021", "dis")
 VALUES = {
     #                     balanced    accurate    fast     paper    paper-2021    dis
     "patch_size":         (8,          8,          8,       10,      10,           10),
-    "overlap":            (0.4,        0.4,        0.4,     0.55,    0.6,          0.55),
+    "overlap":            (0.4,        0.6,        0.4,     0.55,    0.6,          0.55),
     "finest_level":       (1,          1,          1,       1,       1,            1),
     "coarsest_level":     (None,       None,       None,    5,       5,            5),
     "start":              ("global",   "global",   "zero",  "zero",  "zero",       "zero"),
@@ -45,7 +45,7 @@ VALUES = {
     "min_valid":          (0.25,       0.25,       0.25,    0.75,    0.75,         0.75),
     "min_support":        (0.22,       0.22,       0.22,    0.22,    0.22,         0.0),
     "min_probability":    (0.05,       0.05,       0.05,    0.15,    0.15,         0.0),
-    "min_surface_probability": (0.32,) * 6,
+    "min_surface_probability": (0.32, 0.36, 0.32, 0.32, 0.32, 0.32),
     "min_island":         (0.005,      0.005,      0.005,   0.005,   0.005,        0.005),
     "segment_filter":     (True,       True,       True,    True,    True,         False),
     "threads":            (1,          1,          1,       1,       1,            1),
