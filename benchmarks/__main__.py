@@ -54,7 +54,7 @@ def main() -> None:
         options.markdown.write_text(report.page(results))
         plot = options.markdown.parent / "docs" / "reliability.png"
         plot.parent.mkdir(exist_ok=True)
-        uncertainty.reliability_plot(sets, plot)
+        uncertainty.reliability_plot({**real.real_sets(), **sets}, plot)
         print(f"saved {options.markdown} and {plot}")
 
 

@@ -93,20 +93,23 @@ def reliability_plot(sets: dict[str, list[Frame]], path: Path) -> None:
     }
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
     k = np.linspace(0.05, 3, 60)
-    for set_name, frames in sets.items():
+    for number, (set_name, frames) in enumerate(sets.items()):
         for kind, matcher in matchers.items():
+            if kind and set_name.startswith("real/"):
+                continue  # the picture is full enough
             found = _pooled([compare(matcher.match(frame.left, frame.right), frame) for frame in frames])
             if not kind:
                 table = {name: np.array(values) for name, values in reliability(found).items()}
                 enough = table["count"] > 500
-                left.plot(table["probability"][enough], table["within"][enough], "o-", label=set_name)
+                left.plot(
+                    table["probability"][enough], table["within"][enough], "o-", color=f"C{number}", label=set_name
+                )
             z = np.abs(found.error_px) / found.sigma_px
-            right.plot(k, [(z < each).mean() for each in k], ":" if kind else "-", label=f"{set_name}{kind}")
+            style = {"linestyle": ":" if kind else "-", "color": f"C{number}"}
+            right.plot(k, [(z < each).mean() for each in k], **style, label=f"{set_name}{kind}")
     left.plot([0, 1], [0, 1], "k--", lw=1, label="ideal")
     right.plot(k, share_within(k, 1.0), "k--", lw=1, label="ideal")
-    left.set(
-        xlabel="probability", ylabel="share within 1 px", title="probability (balanced)", xlim=(0.3, 1), ylim=(0, 1)
-    )
+    left.set(xlabel="probability", ylabel="share within 1 px", title="probability (balanced)", xlim=(0, 1), ylim=(0, 1))
     right.set(
         xlabel="k", ylabel="share of errors below k sigma", title="variance: balanced, and `paper` with Eq. 16-19"
     )
@@ -118,9 +121,10 @@ def reliability_plot(sets: dict[str, list[Frame]], path: Path) -> None:
 
 
 def _pooled(found: list[Comparison]) -> Comparison:
-    """The pixels of several frames as one comparison."""
+    """The pixels of several frames as one comparison, in px."""
     joined = {
         name: np.concatenate([getattr(each, name) for each in found])
-        for name in ("error_mm", "error_px", "probability", "sigma_mm", "sigma_px")
+        for name in ("error_px", "probability", "sigma_px")
     }
-    return Comparison(**joined, references=sum(each.references for each in found))
+    nothing = np.full(len(joined["error_px"]), np.nan)  # real pairs have no rig, so no mm
+    return Comparison(**joined, error_mm=nothing, sigma_mm=nothing, references=sum(each.references for each in found))
