@@ -41,13 +41,16 @@ class Assessment:
             raise ValueError(f"the images are {width}x{height}, too small to judge disparities")
         self._detail = self._stages.detail
         self._threads = Threads(settings.threads)
+        self._is_prepared = False  # are the kernels compiled?
 
     def run(self, images: tuple[Array, Array], disparity: Array, masks: tuple[Any, Any]) -> StereoResult:
         """Judge a map; all of it was checked."""
         stages = self._stages
         arrays = stages.begin(images, masks, None)
         self._detail.given = disparity
-        prepare([*stages.kernels(), *self._threads.kernels()])
+        if not self._is_prepared:
+            prepare([*stages.kernels(), *self._threads.kernels()])
+            self._is_prepared = True
         try:
             self._threads.run(lambda crew: match_in_stages(stages, crew))
         finally:

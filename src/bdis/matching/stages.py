@@ -17,13 +17,13 @@ from .labels import WIDEST, Labels
 from .levels import coarsest_level, halved, level_weights
 from .memory import Arena, SharedMemory
 from .pyramid import Pyramid
-from .refine import Refinement
 from .result import StereoResult
 from .rows import RowAlignment
 from .search import Search, search_settings, thread_scratch
 from .segments import SegmentFilter, room_for_segments
 from .settings import Settings
 from .start import Start
+from .surface_steps import SurfaceSteps
 from .video import VideoAverage
 
 # What the buffers take for one thread, about; by whether level 0 is searched, without and with a surface.
@@ -82,7 +82,7 @@ class Stages:
         Those that are searched, coarsest first.
     maps : Maps
         Disparity and probability of the finest level.
-    surface : Refinement or None
+    surface : SurfaceSteps or None
         The surface of the finest level, if there is one.
     certainty : list
         What fills in variance and probability.
@@ -183,10 +183,10 @@ class Stages:
         """Smaller segments of a level are removed [III-F], px."""
         return 4 ** (self._coarsest - number) if self._settings.segment_filter else 0
 
-    def _make_surface(self) -> Refinement:
+    def _make_surface(self) -> SurfaceSteps:
         finest = self._settings.finest_level
         guide, views = self.pyramid.images[0][finest], self.pyramid.views[finest]
-        return Refinement(
+        return SurfaceSteps(
             guide, views, self.levels[-1].found, self._min_segment(finest), self._scratch, self._room, self._settings,
             self._arena,
         )  # fmt: skip

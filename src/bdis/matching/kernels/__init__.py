@@ -14,10 +14,10 @@ from .enlarge import (
     hide_unseen_variance,
 )
 from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
+from .label_claims import keep_what_both_see
 from .label_images import describe_images
 from .labels import (
     fill_from_background,
-    keep_what_both_see,
     offer_labels,
     pass_along_columns,
     pass_along_rows,

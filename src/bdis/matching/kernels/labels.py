@@ -22,7 +22,6 @@ from ...vector.simd import (
     count_bits,
     every_lane,
     floor,
-    gather,
     lane_numbers,
     larger,
     load,
@@ -39,13 +38,12 @@ from ...vector.simd import (
     trailing_zeros,
 )
 from .label_images import LabelImages
-from .layout import PAD, ROWS, Map, Maps
+from .layout import PAD, ROWS, Map
 
 WINDOW_RADIUS = 1  # px, codes are compared in 3x3 pixels
 COST_SHIFT = 5  # evidence is in 128ths: a differing bit costs 4 where it is full
 OUTSIDE_BITS = 36  # differing bits (of 144) that count for a label outside the right image: a quarter
 FORBIDDEN = 4000  # cost of a label beyond the limits of disparity and the next to them
-AGREEMENT_PX = 1  # px of the level, as far as the match of a right pixel may lie from that of the left one
 REACH = 2  # px of the coarser level around a pixel whose disparities are to be among its labels
 SPREAD = 12  # px, labels are centred on that range if it is no larger, else on the pixel's own disparity
 FIRST = 7  # labels above the centre
@@ -356,85 +354,4 @@ def pass_along_columns(images: LabelImages, costs: LabelCosts, crew: Crew) -> No
             label = int64(top[y, x]) - best
             labels[y, x], leasts[y, x] = label, least
             chosen[y, uint64(PAD) + x] = float32(label) - fraction
-    meet(crew)
-
-
-# --- What both cameras see ------------------------------------------------------------------------------------------
-
-
-@inner
-def sort_three(a, b, c):
-    """Smallest, middle and largest of three vectors."""
-    low, high = smaller(a, b), larger(a, b)
-    middle = larger(low, smaller(high, c))
-    return smaller(low, c), middle, larger(high, c)
-
-
-@inner
-def median(chosen, y, x, height):
-    """Median of 3x3 pixels around sixteen; the border repeats."""
-    above, here, below = uint64(max(y - 1, 0)), uint64(y), uint64(min(y + 1, height - 1))
-    at, one = uint64(PAD) + x, uint64(1)
-    low_1, mid_1, high_1 = sort_three(
-        load(chosen, above, at - one), load(chosen, here, at - one), load(chosen, below, at - one)
-    )
-    low_2, mid_2, high_2 = sort_three(load(chosen, above, at), load(chosen, here, at), load(chosen, below, at))
-    low_3, mid_3, high_3 = sort_three(
-        load(chosen, above, at + one), load(chosen, here, at + one), load(chosen, below, at + one)
-    )
-    _, _, low = sort_three(low_1, low_2, low_3)
-    _, middle, _ = sort_three(mid_1, mid_2, mid_3)
-    high, _, _ = sort_three(high_1, high_2, high_3)
-    _, result, _ = sort_three(low, middle, high)
-    return result
-
-
-@inner
-def drop_hidden(images, costs, found, probability, y, claims, member, has_hidden):
-    """Unknown in row ``y`` of ``found``: pixels whose match in the right image is better matched by another one."""
-    width, label, least, row = images.width, costs.label, costs.least, uint64(y)
-    nobody = splat(int32(2147483647))
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
-        store(claims, uint64(member), x, nobody)
-    for x in range(width):
-        match = x - int64(label[y, x])
-        if 0 <= match < width and costs.smallest <= label[y, x] <= costs.largest:
-            claim = (int64(least[y, x]) << 16) + int64(label[y, x]) + 32768
-            claims[member, match] = min(int64(claims[member, match]), claim)
-    zero, far, agreement = splat(int32(0)), splat(int32(width)), splat(int32(AGREEMENT_PX))
-    smallest, largest = splat(int32(costs.smallest)), splat(int32(costs.largest))
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
-        own = load(label, row, x)
-        match = lane_numbers() + splat(int32(x)) - own
-        inside = (match >= zero) & (match < far) & (own >= smallest) & (own <= largest)
-        claim = gather(claims, uint64(member), select(inside, match, zero))
-        winner = (claim & splat(int32(65535))) - splat(int32(32768))
-        known = inside & (winner - own <= agreement) & (own - winner <= agreement)
-        store(found, row, x, select(known, load(found, row, x), splat(float32(np.nan))))
-        store(probability, row, x, select(known, load(probability, row, x), splat(float32(0))))
-    if not has_hidden:
-        return
-    for x in range(width):
-        match = min(max(x - int64(label[y, x]), 0), width - 1)
-        if images.seen_left[y, PAD + x] == 0 or images.seen_right[y, PAD + match] == 0:
-            found[y, x], probability[y, x] = np.nan, 0
-
-
-@kernel
-def keep_what_both_see(images: LabelImages, costs: LabelCosts, maps: Maps, has_hidden: bool, crew: Crew) -> None:
-    """The chosen disparities, within the limits and without single outliers (median); unknown where only one camera
-    sees.
-    """
-    chosen, height, width = costs.chosen, images.left.shape[0], images.width
-    begin, end = share(crew, height, ROWS)
-    lowest, highest = splat(float32(costs.smallest)), splat(float32(costs.largest))
-    for y in range(begin, end):
-        repeat_columns(chosen, y, width)
-    if not meet(crew):
-        return
-    for y in range(begin, end):
-        for x in range(uint64(0), uint64(width), uint64(LANES)):
-            store(maps.disparity, uint64(y), x, smaller(larger(median(chosen, y, x, height), lowest), highest))
-            store(maps.probability, uint64(y), x, splat(float32(costs.probability)))
-        drop_hidden(images, costs, maps.disparity, maps.probability, y, costs.claims, crew.member, has_hidden)
     meet(crew)

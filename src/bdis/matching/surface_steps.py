@@ -14,7 +14,7 @@ from .slanted import SlantedSearch
 from .surface import SurfaceFit
 
 
-class Refinement:
+class SurfaceSteps:
     """From the disparities of the finest level to a surface.
 
     Parameters
