@@ -128,7 +128,7 @@ class StereoCalibration:
     def load(
         cls,
         path: Place,
-        right: Place | None = None,
+        second: Place | None = None,
         *,
         unit: Unit | None = None,
         size: tuple[int, int] | None = None,
@@ -142,8 +142,9 @@ class StereoCalibration:
         ----------
         path : str or path-like
             Calibration file; of a ROS pair, that of the left camera.
-        right : str or path-like, optional
-            File of the right camera of a ROS pair.  Default: the name of the left one with "right" instead of "left".
+        second : str or path-like, optional
+            The second file: that of the right camera of a ROS pair, or the other one of OpenCV's intrinsics and
+            extrinsics.  Default: found by its name, with "right" instead of "left", or the other of these two words.
         unit : {"mm", "cm", "m"}, optional
             Unit of length in the file.  Default: the usual one of the format, which is mm for OpenCV and m for ROS and
             Kalibr.
@@ -174,9 +175,11 @@ class StereoCalibration:
         ...     StereoCalibration.load(f"{folder}/cameras.toml").translation_mm.tolist()
         [-5.0, 0.0, 0.0]
         """
-        found = read_calibration(path, right, unit=unit)
+        found = read_calibration(path, second, unit=unit)
         if found.raw is None:
             raise ValueError(f"{path} ({found.format}) describes rectified cameras; Rig.load(path) reads it")
+        if found.raw_lacks:
+            raise ValueError(f"{path} ({found.format}) lacks {found.raw_lacks}: give that file as second")
         if found.size is None and size is None:
             raise ValueError(f"{path} ({found.format}) does not say how large the images are; give size=(w, h)")
         if found.size is not None and size is not None and tuple(size) != found.size:

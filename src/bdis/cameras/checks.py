@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.optional import require
 from ..matching.images import check_pair
 from ..matching.result import StereoResult
-from .rgb import as_rgb_bytes
+from .features import MIN_FEATURES, matched_features
 
 # Median difference between the rows of a feature in left and right.  In exactly rectified pairs it is 0.2 to 0.6 px.
 INEXACT_PX = 1.0  # above this: a warning
 UNRECTIFIED_PX = 2.5  # above this: the pair is not rectified
-MIN_FEATURES = 20  # with fewer matches there is no verdict
 _AGREEMENT_PX = 3.0  # a feature and the result agree if their disparities differ by less
 
 
@@ -92,7 +90,7 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
     """
     images = check_pair(left, right)
     corrected = None if result is None else row_warning(result)
-    before, after = _matched_features(*(_grey_bytes(image) for image in images))
+    before, after = matched_features(*images)
     if len(before) < MIN_FEATURES:
         few = f"only {len(before)} features match between the images: whether they are a rectified pair is not known"
         found = (few,) if corrected is None else (few, corrected)
@@ -147,35 +145,6 @@ def row_warning(result: StereoResult) -> str | None:
         f"the right image lies {abs(result.row_offset):.1f} px {where} than the left one{tilt}: "
         "this result is corrected, but the calibration is not exact"
     )
-
-
-def _grey_bytes(image: Array) -> Array:
-    """8-bit grey image."""
-    rgb = as_rgb_bytes(image)
-    return np.asarray(np.rint(rgb @ np.array([0.299, 0.587, 0.114])), np.uint8)
-
-
-def _matched_features(left: Array, right: Array) -> tuple[Array, Array]:
-    """Positions (n, 2) in left and right of SIFT features that are mutual best matches."""
-    cv2 = require("cv2", "checking the rectification")
-    finder = cv2.SIFT_create(nfeatures=2000, contrastThreshold=0.01)
-    found = []
-    for image in (left, right):
-        # The edge of the black border is not a feature of the scene.
-        seen = cv2.erode((image > 0).astype(np.uint8), np.ones((15, 15), np.uint8), borderValue=0)
-        found.append(finder.detectAndCompute(image, seen))
-    (left_points, left_descriptors), (right_points, right_descriptors) = found
-    if left_descriptors is None or right_descriptors is None or len(left_descriptors) < 2 or len(right_descriptors) < 2:
-        return np.empty((0, 2)), np.empty((0, 2))
-    matcher = cv2.BFMatcher(cv2.NORM_L2)
-    back = {pair[0].queryIdx: pair[0].trainIdx for pair in matcher.knnMatch(right_descriptors, left_descriptors, k=1)}
-    pairs = [
-        (left_points[best.queryIdx].pt, right_points[best.trainIdx].pt)
-        for best, second in matcher.knnMatch(left_descriptors, right_descriptors, k=2)
-        if best.distance < 0.75 * second.distance and back[best.trainIdx] == best.queryIdx
-    ]
-    before, after = np.array(pairs, float).reshape(-1, 2, 2).swapaxes(0, 1)
-    return before, after
 
 
 def _agreement(places: Array, shift: Array, result: StereoResult) -> float:

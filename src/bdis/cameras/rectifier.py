@@ -69,7 +69,7 @@ class Rectifier:
         self.left_rotation = rotations[0]
         matrices = (cameras.left_matrix, cameras.right_matrix)
         distortions = (cameras.left_distortion, cameras.right_distortion)
-        sides = list(zip(matrices, distortions, rotations, projections))
+        self._sides = sides = list(zip(matrices, distortions, rotations, projections))
         self._maps = [self._map(*side) for side in sides]
         self.left_seen, self.right_seen = (
             self._inside(*maps) & _is_distortion_valid(distortion, rotation, projection, cameras)
@@ -95,6 +95,35 @@ class Rectifier:
             Images of another size.
         """
         return self._apply(left, 0, self.left_seen, "left"), self._apply(right, 1, self.right_seen, "right")
+
+    def points(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Where points of the raw images lie in the rectified ones.
+
+        Parameters
+        ----------
+        left, right : ndarray of float64, shape (n, 2)
+            Column and row in px.
+
+        Returns
+        -------
+        left, right : ndarray of float64, shape (n, 2)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bdis import StereoCalibration
+        >>> k = np.array([[500, 0, 159.5], [0, 500, 119.5], [0, 0, 1]])
+        >>> cameras = StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(320, 240))
+        >>> place, _ = cameras.rectify().points(np.array([[20.0, 30.0]]), np.array([[10.0, 30.0]]))
+        >>> np.round(place, 3).tolist()
+        [[20.0, 30.0]]
+        """
+        undistort = self._cv2.fisheye.undistortPoints if self.cameras.fisheye else self._cv2.undistortPoints
+        left, right = (
+            undistort(np.asarray(places, float).reshape(-1, 1, 2), matrix, distortion, R=rotation, P=projection)
+            for places, (matrix, distortion, rotation, projection) in zip((left, right), self._sides)
+        )
+        return left.reshape(-1, 2), right.reshape(-1, 2)
 
     def _map(self, matrix: Array, distortion: Array, rotation: Array, projection: Array) -> tuple[Array, Array]:
         """Column and row in the raw image of each pixel of the rectified image, float32 (h, w) each."""

@@ -407,7 +407,7 @@ class Rig:
 
     @classmethod
     def load(
-        cls, path: Place, right: Place | None = None, *, unit: Unit | None = None, baseline_mm: float | None = None
+        cls, path: Place, second: Place | None = None, *, unit: Unit | None = None, baseline_mm: float | None = None
     ) -> Rig:
         """Read the rig of rectified cameras from a calibration file.
 
@@ -419,8 +419,9 @@ class Rig:
         ----------
         path : str or path-like
             Calibration file; of a ROS pair, that of the left camera.
-        right : str or path-like, optional
-            File of the right camera of a ROS pair.  Default: the name of the left one with "right" instead of "left".
+        second : str or path-like, optional
+            The second file: that of the right camera of a ROS pair, or the other one of OpenCV's intrinsics and
+            extrinsics.  Default: found by its name, with "right" instead of "left", or the other of these two words.
         unit : {"mm", "cm", "m"}, optional
             Unit of length in the file.  Default: the usual one of the format, which is mm for OpenCV and Middlebury and
             m for ROS and K.txt.
@@ -446,7 +447,7 @@ class Rig:
         ...     Rig.load(f"{folder}/rig.toml").baseline_mm
         5.0
         """
-        found = read_calibration(path, right, unit=unit, baseline_mm=baseline_mm)
+        found = read_calibration(path, second, unit=unit, baseline_mm=baseline_mm)
         if found.rectified is None:
             raise ValueError(
                 f"{path} ({found.format}) describes raw cameras, not rectified ones; "

@@ -73,7 +73,7 @@ def assess(
     images = ImagePair(left, right).read()
     mask_of = masks.read(images[0].shape)
     given = _read(disparity, images[0].shape, unknown)
-    rig, _, remarks = camera.load(images[0].shape)
+    rig, _, remarks = camera.load([images])
     with all_or_nothing(out) as stage:
         with terminal.working("assessing"):
             result = assess_map(

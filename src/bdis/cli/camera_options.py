@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
+from . import terminal
 from .options import CalibRight, CalibScale, Unit
 from .terminal import UsageError
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from ..cameras.formats import CalibrationFile
     from ..cameras.formats import Unit as LengthUnit
     from ..cameras.rig import Rig
+    from ..common.arrays import Array
 
 
 class LoadedCameras(NamedTuple):
@@ -77,13 +82,14 @@ class RigOptions:
         if self.baseline is not None and not is_plausible_baseline(self.baseline):
             raise UsageError(f"--baseline is {self.baseline:g} mm, which no stereo camera has; is it in metres?")
 
-    def load(self, shape: tuple[int, ...]) -> LoadedCameras:
+    def load(self, pairs: Iterable[tuple[Array, Array]]) -> LoadedCameras:
         """Find the calibration of images.
 
         Parameters
         ----------
-        shape : tuple of int
-            Shape of one image: height, width.
+        pairs : iterable of pairs of ndarray, shape (h, w) or (h, w, 3)
+            The images; of a video further frames, of which as many are taken as it needs to tell whether they are
+            rectified.
 
         Returns
         -------
@@ -94,41 +100,64 @@ class RigOptions:
         UsageError
             The options do not fit the calibration file.
         ValueError
-            The calibration file cannot be read, or is not of such images.
+            The calibration file cannot be read, is not of such images, or these may or may not be rectified.
         """
         from ..cameras.rig import Rig
 
-        height, width = shape[:2]
+        frames = iter(pairs)
+        first = next(frames)
+        height, width = first[0].shape[:2]
         if self.calib is not None:
-            return self._load_file(self.calib, width, height)
+            return self._load_file(self.calib, (width, height), itertools.chain([first], frames))
         if self.focal is None or self.baseline is None:
             return LoadedCameras(None, None, [])
         centre = ((width - 1) / 2, (height - 1) / 2)
         cx, cy = (given if given is not None else middle for given, middle in zip((self.cx, self.cy), centre))
         return LoadedCameras(Rig(self.focal, cx, cy, self.baseline, size=(width, height)), None, [])
 
-    def _load_file(self, file: Path, width: int, height: int) -> LoadedCameras:
+    def _load_file(self, file: Path, size: tuple[int, int], pairs: Iterable[tuple[Array, Array]]) -> LoadedCameras:
         """The calibration in ``--calib``, for images of this size."""
-        from ..cameras.calibration import StereoCalibration
         from ..cameras.formats import read_calibration
-        from ..cameras.rig import Rig
 
         unit = cast("LengthUnit | None", self.unit)
         found = read_calibration(file, self.calib_right, unit=unit, baseline_mm=self.baseline)
-        self._check_size(found, width, height)
+        self._check_size(found, *size)
         remarks = [f"{found.format}, unit {found.unit}"]
-        if self._must_rectify(found, file):
-            if found.raw is None:
-                raise ValueError(f"{file} ({found.format}) describes rectified cameras: nothing to rectify with")
-            size = found.size or (round(width / self.calib_scale), round(height / self.calib_scale))
-            return LoadedCameras(None, StereoCalibration(**found.raw, size=size).scaled(self.calib_scale), remarks)
-        rig = Rig.load(file, self.calib_right, unit=unit, baseline_mm=self.baseline).scaled(self.calib_scale)
-        if not (0 < rig.cx < width and 0 < rig.cy < height):
+        rig = self._rig_of(found, file, size)
+        raw = self._raw_of(found, file, size)
+        is_raw, reasons = self._are_raw(found, file, rig, raw, pairs)
+        if is_raw:
+            return LoadedCameras(None, raw, remarks + reasons)
+        return LoadedCameras(rig or cast("StereoCalibration", raw).rectify().rig, None, remarks + reasons)
+
+    def _rig_of(self, found: CalibrationFile, file: Path, size: tuple[int, int]) -> Rig | None:
+        """The rectified cameras in the file, if there are any."""
+        from ..cameras.rig import Rig
+
+        if found.rectified is None:
+            return None
+        try:
+            rig = Rig(**found.rectified, size=found.size).scaled(self.calib_scale)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{file}: {error}") from error
+        if not (0 < rig.cx < size[0] and 0 < rig.cy < size[1]):
             raise ValueError(
                 f"{file} has its principal point at ({rig.cx:.1f}, {rig.cy:.1f}), outside the images of "
-                f"{width}x{height}; if they were resized, add --calib-scale FACTOR"
+                f"{size[0]}x{size[1]}; if they were resized, add --calib-scale FACTOR"
             )
-        return LoadedCameras(rig, None, remarks)
+        return rig
+
+    def _raw_of(self, found: CalibrationFile, file: Path, size: tuple[int, int]) -> StereoCalibration | None:
+        """The cameras before rectification in the file, if there are any."""
+        from ..cameras.calibration import StereoCalibration
+
+        if found.raw is None:
+            return None
+        own_size = found.size or (round(size[0] / self.calib_scale), round(size[1] / self.calib_scale))
+        try:
+            return StereoCalibration(**found.raw, size=own_size).scaled(self.calib_scale)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{file}: {error}") from error
 
     def _check_size(self, found: CalibrationFile, width: int, height: int) -> None:
         """Raise ValueError if the calibration is for images of another size."""
@@ -150,14 +179,16 @@ class RigOptions:
             f"{'' if self.calib_scale == 1 else f' (times {self.calib_scale:g})'}; {advice}"
         )
 
-    def _must_rectify(self, found: CalibrationFile, file: Path) -> bool:
-        """Whether the images have to be rectified; ValueError if they should have been."""
-        if found.rectified is None:
+    def _are_raw(
+        self, found: CalibrationFile, file: Path, rig: Rig | None, raw: StereoCalibration | None, pairs: Iterable[Any]
+    ) -> tuple[bool, list[str]]:
+        """Whether the images have to be rectified, and why; ValueError if they should have been."""
+        if rig is None:
             raise ValueError(
                 f"{file} ({found.format}) describes unrectified cameras, but a disparity belongs to rectified images: "
                 "give these and their calibration, as bdis rectify writes them"
             )
-        return False
+        return False, []
 
 
 @dataclass(frozen=True)
@@ -168,7 +199,7 @@ class CameraOptions(RigOptions):
         bool | None,
         typer.Option(
             "--rectify/--no-rectify",
-            help="Rectify the images before matching.  [default: if the calibration is of unrectified cameras]",
+            help="Rectify the images before matching, or take them as rectified.  [default: told from their rows]",
         ),
     ] = None
 
@@ -178,7 +209,59 @@ class CameraOptions(RigOptions):
         if self.calib is None and self.rectify:
             raise UsageError("--rectify needs --calib")
 
-    def _must_rectify(self, found: CalibrationFile, file: Path) -> bool:
-        if found.rectified is None and self.rectify is False:
-            raise UsageError(f"{file} ({found.format}) describes unrectified cameras: leave out --no-rectify")
-        return found.rectified is None if self.rectify is None else self.rectify
+    def _are_raw(
+        self, found: CalibrationFile, file: Path, rig: Rig | None, raw: StereoCalibration | None, pairs: Iterable[Any]
+    ) -> tuple[bool, list[str]]:
+        if raw is None or (self.rectify and found.raw_lacks):
+            if self.rectify:
+                lacking = f"lacks {found.raw_lacks}" if found.raw_lacks else "describes rectified cameras"
+                raise ValueError(f"{file} ({found.format}) {lacking}: nothing to rectify with")
+            return False, []
+        if self.rectify is not None:
+            return self.rectify, ["images rectified with it" if self.rectify else _taken_as_rectified(rig)]
+        return _told_by_rows(found, file, rig, raw, pairs)
+
+
+def _taken_as_rectified(rig: Rig | None) -> str:
+    """What is said of rectified images whose cameras are known, or only the raw cameras before them."""
+    if rig is not None:
+        return "images taken as rectified"
+    return "images taken as rectified by OpenCV's stereoRectify without zoom, as the file has no rectified cameras"
+
+
+def _told_by_rows(
+    found: CalibrationFile, file: Path, rig: Rig | None, raw: StereoCalibration, pairs: Iterable[tuple[Array, Array]]
+) -> tuple[bool, list[str]]:
+    """Whether the images are raw, and the evidence; ValueError if it can not be told and makes a difference."""
+    from ..cameras.raw_or_rectified import weigh_rows
+
+    with terminal.working("telling whether the images are rectified"):
+        evidence = weigh_rows(pairs, raw.rectify(), rig)
+    if evidence.verdict == "alike":
+        return False, []
+    if evidence.verdict == "rectified":
+        if rig is None:
+            terminal.warn(
+                f"{file.name} is of raw cameras, but the images are rectified already; the depth is right only if this "
+                "was done by OpenCV's stereoRectify without zoom. Better give the calibration of the rectified images"
+            )
+        return False, [f"{_taken_as_rectified(rig)}: {evidence.reason}"]
+    if found.raw_lacks:
+        raise ValueError(
+            f"the images do not look rectified ({evidence.reason}), and {file.name} cannot rectify them: it lacks "
+            f"{found.raw_lacks}. Give that file as well (--calib-right FILE), or --no-rectify if they are rectified"
+        )
+    if evidence.verdict == "raw":
+        return True, [f"images rectified with it: {evidence.reason}"]
+    if evidence.verdict == "neither":
+        raise ValueError(
+            f"{file.name} is not the calibration of these images: {evidence.reason}. If it is, say whether the images "
+            "are to be rectified: --rectify or --no-rectify"
+        )
+    effect = ""
+    if not (math.isnan(evidence.as_given_mm) or math.isnan(evidence.rectified_mm)):
+        effect = f", and the depth would be {evidence.as_given_mm:.1f} mm or {evidence.rectified_mm:.1f} mm"
+    raise ValueError(
+        f"it cannot be told whether the images are rectified already: {evidence.reason}{effect}. "
+        "Say whether they are to be rectified with the calibration: --rectify or --no-rectify"
+    )

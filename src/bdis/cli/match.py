@@ -55,8 +55,8 @@ def match(
     bdis match left.png right.png --preset fast --set min_probability=0.2 --format pfm,png
     bdis match left.png right.png --calib K.txt --json > result.json
 
-    Depth is in mm and needs a calibration; without one, only the disparity is computed. If the calibration describes
-    unrectified cameras, the images are rectified first.
+    Depth is in mm and needs a calibration; without one, only the disparity is computed. If the calibration can rectify,
+    the rows of features tell whether the images are rectified already, or it is done first.
 
     Exit code: 0 if all went well, 1 if a file cannot be used, 2 if the command line is wrong.
     """
@@ -68,7 +68,7 @@ def match(
     camera.check()
     left, right = pair.read()
     mask_of = masks.read(left.shape)
-    rig, raw_cameras, remarks = camera.load(left.shape)
+    rig, raw_cameras, remarks = camera.load([(left, right)])
     with all_or_nothing(out) as stage:
         if raw_cameras is not None:
             with terminal.working("rectifying"):
@@ -76,7 +76,6 @@ def match(
                 left, right = rectifier(left, right)
                 mask_of = _rectified_masks(rectifier, mask_of)
             rig = rectifier.rig
-            remarks.append("images rectified with it")
         origin = "" if camera.calib is None else camera.calib.name
         settings, scaled = with_rig_scale(settings, set_ or [], rig, origin)
         remarks += scaled

@@ -152,7 +152,8 @@ CalibRight = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Calibration file of the right camera, for ROS files, if it is not found by the name of the left one.",
+        help="Second calibration file, if it is not found by its name: of the right camera (ROS), or the other one of "
+        "OpenCV's intrinsics and extrinsics.",
     ),
 ]
 CalibScale = Annotated[

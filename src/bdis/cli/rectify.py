@@ -51,7 +51,7 @@ def rectify(
         from ..files.images import write_image
 
         left, right = pair.read()
-        loaded = camera.load(left.shape)
+        loaded = camera.load([(left, right)])
         assert loaded.raw is not None  # because rectify=True
         with all_or_nothing(out) as stage:
             rectifier = loaded.raw.rectify(alpha=alpha)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -17,10 +18,12 @@ from .terminal import UsageError
 if TYPE_CHECKING:
     from ..cameras.rectifier import Rectifier
     from ..cameras.rig import Rig
+    from ..common.arrays import Array
     from ..matching.settings import Settings
     from ..video.sources import Source, StereoFrame
 
 MAX_SHOWN_WARNINGS = 5  # about single frames
+FRAMES_BETWEEN_LOOKS = 10  # for a further look at whether frames are rectified
 MAX_DAMAGED_FRAMES = 100  # at the start of a source, before it is given up
 
 
@@ -142,11 +145,11 @@ def open_with_camera(options: SourceOptions, camera: CameraOptions, *, color: bo
     )  # fmt: skip
     try:
         first = _first_frame(source)
-        rig, raw_cameras, remarks = camera.load(first.left.shape)
+        rig, raw_cameras, remarks = camera.load(_pairs(first, source))
         if not source.is_live:  # it is opened again at the first frame; a camera goes on
             source.close()
         if raw_cameras is not None:
-            return OpenedSource(source, raw_cameras.rectify(), first, [*remarks, "images rectified with it"])
+            return OpenedSource(source, raw_cameras.rectify(), first, remarks)
         return OpenedSource(source, rig or source.rig, first, remarks)
     except BaseException:
         source.close()
@@ -168,6 +171,23 @@ def _first_frame(source: Source) -> StereoFrame:
             return frame
         break
     raise ValueError(f"{source.name} has no frames{f' that can be used: {problem}' if problem else ''}")
+
+
+def _pairs(first: StereoFrame, source: Source) -> Iterator[tuple[Array, Array]]:
+    """The images of the first frame, then those of some that follow, with time between them for the scene to change."""
+    from ..cameras.raw_or_rectified import MAX_PAIRS
+    from ..video.sources import BadFrame
+
+    yield first.left, first.right
+    for count in range(1, FRAMES_BETWEEN_LOOKS * MAX_PAIRS):
+        try:
+            frame = source.read()
+        except BadFrame:
+            continue
+        if frame is None:
+            return
+        if count % FRAMES_BETWEEN_LOOKS == 0:
+            yield frame.left, frame.right
 
 
 def frame_at(source: Source, start_s: float, first: StereoFrame) -> StereoFrame:

@@ -32,13 +32,13 @@ _PLAUSIBLE_BASELINE_MM = (0.1, 3000.0)
 
 
 def read_calibration(
-    path: Place, right: Place | None = None, *, unit: Unit | None = None, baseline_mm: float | None = None
+    path: Place, second: Place | None = None, *, unit: Unit | None = None, baseline_mm: float | None = None
 ) -> CalibrationFile:
     """Recognise the format of a calibration file and read it.
 
     Parameters
     ----------
-    path, right, unit, baseline_mm
+    path, second, unit, baseline_mm
         As in :meth:`bdis.Rig.load`.
 
     Returns
@@ -67,7 +67,7 @@ def read_calibration(
     path = Path(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        file = CalibrationText(path, text, None if right is None else Path(right), unit, baseline_mm)
+        file = CalibrationText(path, text, None if second is None else Path(second), unit, baseline_mm)
         found = _format_of(file).read(file)
     except UnicodeDecodeError:
         raise _unknown_format(path, "it is not a text file") from None
@@ -78,7 +78,11 @@ def read_calibration(
     if baseline_mm is not None:
         if found.rectified is None:
             raise ValueError(f"{path}: baseline_mm is for rectified cameras, but these are raw ones with a baseline")
-        found = replace(found, rectified={**found.rectified, "baseline_mm": baseline_mm})
+        raw = found.raw
+        if raw is not None:
+            translation = raw["translation_mm"]
+            raw = {**raw, "translation_mm": translation * (baseline_mm / np.linalg.norm(translation))}
+        found = replace(found, rectified={**found.rectified, "baseline_mm": baseline_mm}, raw=raw)
     if unit is None and baseline_mm is None:
         _check_plausible(found, path)
     return found

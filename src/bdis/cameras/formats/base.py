@@ -34,6 +34,9 @@ class CalibrationFile:
         Arguments of :class:`bdis.Rig` except ``size``; None if the file describes no rectified cameras.
     raw : dict or None
         Arguments of :class:`bdis.StereoCalibration` except ``size``; None if the file describes no raw cameras.
+    raw_lacks : str
+        What must still be given to rectify raw images, for messages; empty if nothing.  Otherwise ``raw`` is only near
+        the truth: enough to notice that images are raw.
     """
 
     format: str
@@ -41,6 +44,7 @@ class CalibrationFile:
     size: Size | None = None
     rectified: dict[str, Any] | None = None
     raw: dict[str, Any] | None = None
+    raw_lacks: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,8 @@ class CalibrationText:
         The file.
     text : str
         Its content.
-    right : Path or None
-        File of the right camera, for formats with one file per camera.
+    second : Path or None
+        The second file of formats with two: that of the right camera, or OpenCV's other half.
     unit : str or None
         Unit of length, if the user stated it.
     baseline_mm : float or None
@@ -63,7 +67,7 @@ class CalibrationText:
 
     path: Path
     text: str
-    right: Path | None = None
+    second: Path | None = None
     unit: Unit | None = None
     baseline_mm: float | None = None
 

@@ -30,9 +30,13 @@ def _read(file: CalibrationText) -> CalibrationFile:
     """Read raw cameras (K1, D1, K2, D2, R, T), rectified ones (P1 and P2, or Q), or both."""
     kind = "XML" if _is_xml(file) else "JSON" if file.text.lstrip().startswith("{") else "YAML"
     name = f"OpenCV FileStorage {kind}"
-    values = _parse_xml(file.text) if kind == "XML" else file.values
-    millimetres, unit = file.millimetres("mm", "assumed: OpenCV files do not say")
+    values = _values(file)
     matrices = _matrices(values)
+    if (other := _other_half(file, matrices)) is not None:
+        name += f" with {other.path.name}"
+        values = {**_values(other), **values}
+        matrices = _merged(matrices, _matrices(_values(other)), other.path.name)
+    millimetres, unit = file.millimetres("mm", "assumed: OpenCV files do not say")
     rectified = raw = None
     if "P1" in matrices and "P2" in matrices:
         left, right = (reshaped(matrices[side], side, (3, 4)) for side in ("P1", "P2"))
@@ -48,6 +52,8 @@ def _read(file: CalibrationText) -> CalibrationFile:
             "rotation": reshaped(matrices["R"], "R", (3, 3)),
             "translation_mm": reshaped(matrices["T"], "T", (3,)) * millimetres,
         }
+    elif rectified is not None and "R" in matrices and "T" in matrices:
+        return CalibrationFile(name, unit, _size(values), rectified, **_raw_without_intrinsics(rectified, matrices))
     if rectified is None and raw is None:
         if not matrices:
             raise UnknownFormatError("it has none of the names that the known formats use")
@@ -57,6 +63,50 @@ def _read(file: CalibrationText) -> CalibrationFile:
             "expected K1, K2, R and T of raw cameras, or P1 and P2, or Q, of rectified ones"
         )
     return CalibrationFile(name, unit, _size(values), rectified, raw)
+
+
+def _values(file: CalibrationText) -> dict[str, Any]:
+    """Names and values of one file."""
+    return _parse_xml(file.text) if _is_xml(file) else file.values
+
+
+def _other_half(file: CalibrationText, matrices: dict[str, Array]) -> CalibrationText | None:
+    """The second file, as given, or found by the names that OpenCV's sample gives: intrinsics and extrinsics."""
+    path = file.second
+    if path is None:
+        if all(name in matrices for name in ("K1", "K2", "R", "T")):
+            return None
+        names = ("intrinsics", "extrinsics") if "K1" in matrices else ("extrinsics", "intrinsics")
+        path = file.path.with_name(file.path.name.replace(*names))
+        if path == file.path or not path.exists():
+            return None
+    other = CalibrationText(path, path.read_bytes().decode("utf-8-sig"))
+    if not _recognises(other):
+        raise ValueError(f"{path} has none of the names of an OpenCV calibration")
+    return other
+
+
+def _merged(ours: dict[str, Array], others: dict[str, Array], name: str) -> dict[str, Array]:
+    """The matrices of both files; ValueError if they contradict each other."""
+    for shared in ours.keys() & others.keys():
+        if not np.array_equal(ours[shared], others[shared]):
+            raise ValueError(f"{shared} differs from that in {name}: these are of two calibrations")
+    return others | ours
+
+
+def _raw_without_intrinsics(rectified: dict[str, Any], matrices: dict[str, Array]) -> dict[str, Any]:
+    """Raw cameras of a file that has only their rotation: with the focal length of the rectified ones, undistorted."""
+    focal, cx, cy = (rectified[name] for name in ("focal_px", "cx", "cy"))
+    matrix = np.array([[focal, 0, cx], [0, focal, cy], [0, 0, 1]])
+    translation = reshaped(matrices["T"], "T", (3,))
+    if not translation.any():
+        raise ValueError("T is 0: the cameras would be in one place")
+    raw = {
+        "left_matrix": matrix, "left_distortion": np.zeros(5), "right_matrix": matrix, "right_distortion": np.zeros(5),
+        "rotation": reshaped(matrices["R"], "R", (3, 3)),
+        "translation_mm": translation * (rectified["baseline_mm"] / np.linalg.norm(translation)),
+    }  # fmt: skip
+    return {"raw": raw, "raw_lacks": "M1, D1, M2 and D2, which OpenCV keeps in intrinsics.yml"}
 
 
 def _matrices(values: dict[str, Any]) -> dict[str, Array]:

@@ -39,7 +39,7 @@ def _read(file: CalibrationText) -> CalibrationFile:
 
 def _right_values(file: CalibrationText) -> dict[str, Any]:
     """Names and values of the right camera's file, found by its name if the user did not give it."""
-    right = file.right
+    right = file.second
     if right is None:
         name = re.sub("left", "right", file.path.name, flags=re.IGNORECASE)
         right = file.path.with_name(name)
