@@ -78,7 +78,7 @@ def test_both_can_be_forced_for_every_format(images, files, file, tmp_path, caps
 def test_extrinsics_alone_cannot_rectify_and_say_so(images, tmp_path, capsys):
     file = write_opencv(tmp_path, raw_pair()[2], intrinsics="elsewhere.yml")
     given = ["match", *views(images, "raw"), "--calib", file, "-o", tmp_path / "out"]
-    fails(capsys, given, 1, "the images do not look rectified", "lacks M1, D1, M2 and D2", "--calib-right FILE")
+    fails(capsys, given, 1, "the images do not look rectified", "lacks M1, D1, M2 and D2", "--calib FILE twice")
     assert not (tmp_path / "out").exists()
     assert matched([*given[1:5], "--calib-right", tmp_path / "elsewhere.yml"], tmp_path, capsys)[0] == pytest.approx(
         images[1], rel=0.02
@@ -91,7 +91,7 @@ def test_extrinsics_alone_cannot_rectify_and_say_so(images, tmp_path, capsys):
 def test_intrinsics_and_extrinsics_can_be_given_in_either_order(images, tmp_path, capsys):
     write_opencv(tmp_path, raw_pair()[2], "a.yml", "b.yml")
     for number, (first, second) in enumerate((("a.yml", "b.yml"), ("b.yml", "a.yml"))):
-        given = [*views(images, "raw"), "--calib", tmp_path / first, "--calib-right", tmp_path / second]
+        given = [*views(images, "raw"), "--calib", tmp_path / first, "--calib", tmp_path / second]
         assert matched(given, tmp_path / str(number), capsys)[0] == pytest.approx(images[1], rel=0.02)
 
 

@@ -46,8 +46,12 @@ class RigOptions:
     """The options that describe the cameras of rectified images."""
 
     calib: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Calibration file of OpenCV, ROS, Kalibr, Middlebury or bdis, or K.txt."),
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Calibration file of OpenCV, ROS, Kalibr, Middlebury or bdis, or K.txt; twice if there are two files, "
+            "such as OpenCV's intrinsics and extrinsics.",
+        ),
     ] = None
     focal: Annotated[float | None, typer.Option(metavar="PX", help="Focal length; instead of --calib.")] = None
     baseline: Annotated[
@@ -66,11 +70,23 @@ class RigOptions:
     calib_scale: CalibScale = 1.0
     unit: Unit = None
 
+    @property
+    def calib_files(self) -> list[Path]:
+        """The calibration file, or the two of them; empty without one."""
+        return [*(self.calib or []), *([] if self.calib_right is None else [self.calib_right])]
+
+    @property
+    def calib_name(self) -> str:
+        """Name of the calibration file, for messages; empty without one."""
+        return self.calib_files[0].name if self.calib_files else ""
+
     def check(self) -> None:
         """Raise UsageError if options contradict each other."""
         from ..cameras.formats import is_plausible_baseline
 
-        if self.calib is not None:
+        if len(self.calib_files) > 2:
+            raise UsageError(f"--calib: {len(self.calib_files)} files are given; a calibration has one or two")
+        if self.calib:
             if not (self.focal is None and self.cx is None and self.cy is None):
                 raise UsageError("--calib cannot be combined with --focal, --cx or --cy")
             return
@@ -107,8 +123,8 @@ class RigOptions:
         frames = iter(pairs)
         first = next(frames)
         height, width = first[0].shape[:2]
-        if self.calib is not None:
-            return self._load_file(self.calib, (width, height), itertools.chain([first], frames))
+        if self.calib:
+            return self._load_file(self.calib[0], (width, height), itertools.chain([first], frames))
         if self.focal is None or self.baseline is None:
             return LoadedCameras(None, None, [])
         centre = ((width - 1) / 2, (height - 1) / 2)
@@ -120,7 +136,8 @@ class RigOptions:
         from ..cameras.formats import read_calibration
 
         unit = cast("LengthUnit | None", self.unit)
-        found = read_calibration(file, self.calib_right, unit=unit, baseline_mm=self.baseline)
+        second = self.calib_files[1] if len(self.calib_files) > 1 else None
+        found = read_calibration(file, second, unit=unit, baseline_mm=self.baseline)
         self._check_size(found, *size)
         remarks = [f"{found.format}, unit {found.unit}"]
         rig = self._rig_of(found, file, size)
@@ -175,7 +192,7 @@ class RigOptions:
         elif (2 * width, height) == expected or (width, 2 * height) == expected:
             advice = "if both views were squeezed into one image, add --squeezed"
         raise ValueError(
-            f"the images are {width}x{height} but {self.calib} is for {found.size[0]}x{found.size[1]}"
+            f"the images are {width}x{height} but {self.calib_files[0]} is for {found.size[0]}x{found.size[1]}"
             f"{'' if self.calib_scale == 1 else f' (times {self.calib_scale:g})'}; {advice}"
         )
 
@@ -206,7 +223,7 @@ class CameraOptions(RigOptions):
     def check(self) -> None:
         """Raise UsageError if options contradict each other."""
         super().check()
-        if self.calib is None and self.rectify:
+        if not self.calib and self.rectify:
             raise UsageError("--rectify needs --calib")
 
     def _are_raw(
@@ -249,7 +266,7 @@ def _told_by_rows(
     if found.raw_lacks:
         raise ValueError(
             f"the images do not look rectified ({evidence.reason}), and {file.name} cannot rectify them: it lacks "
-            f"{found.raw_lacks}. Give that file as well (--calib-right FILE), or --no-rectify if they are rectified"
+            f"{found.raw_lacks}. Give that file as well (--calib FILE twice), or --no-rectify if they are rectified"
         )
     if evidence.verdict == "raw":
         return True, [f"images rectified with it: {evidence.reason}"]

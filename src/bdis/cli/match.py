@@ -76,11 +76,10 @@ def match(
                 left, right = rectifier(left, right)
                 mask_of = _rectified_masks(rectifier, mask_of)
             rig = rectifier.rig
-        origin = "" if camera.calib is None else camera.calib.name
-        settings, scaled = with_rig_scale(settings, set_ or [], rig, origin)
+        settings, scaled = with_rig_scale(settings, set_ or [], rig, camera.calib_name)
         remarks += scaled
         result, milliseconds = _timed_match(settings, left, right, mask_of)
-        check, warnings = _check(left, right, result, may_be_raw=camera.calib is not None and raw_cameras is None)
+        check, warnings = _check(left, right, result, may_be_raw=bool(camera.calib) and raw_cameras is None)
         summary = summarise(result, rig, settings, preset, max_depth)
         summary |= {"ms_per_frame": milliseconds, "calibration": remarks, "warnings": warnings, "check": check}
         with terminal.working("writing"):

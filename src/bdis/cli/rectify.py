@@ -19,7 +19,9 @@ FILES = ["left.png", "right.png", "rig.toml"]
 
 def rectify(
     *,
-    calib: Annotated[Path, typer.Option(metavar="FILE", help="Calibration file of the cameras.")],
+    calib: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="Calibration file of the cameras; twice if there are two.")
+    ],
     alpha: Annotated[
         float | None,
         typer.Option(

@@ -120,12 +120,11 @@ def run(
         outputs = _outputs(wanted, opened.rig)
         plan = RecordingPlan(outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far)
         start_s, stop_s = _span(source, start, stop, resume)
-        calib = camera_options.calib
-        settings = opened.settings_of_rig(settings, set_ or [], calib)
+        settings = opened.settings_of_rig(settings, set_ or [], camera_options.calib_name)
         about = {
             "bdis": __version__,
             "source": _about_source(source_options, source),
-            "calib_sha256": None if calib is None else hashlib.sha256(calib.read_bytes()).hexdigest(),
+            "calib_sha256": [hashlib.sha256(file.read_bytes()).hexdigest() for file in camera_options.calib_files],
             "preset": preset,
             "settings": asdict(settings),
             "average_frames": average_frames,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -81,7 +80,7 @@ class OpenedSource(NamedTuple):
 
         return self.camera.rig if isinstance(self.camera, Rectifier) else self.camera
 
-    def settings_of_rig(self, settings: Settings, assignments: list[str], calib: Path | None) -> Settings:
+    def settings_of_rig(self, settings: Settings, assignments: list[str], calib_name: str) -> Settings:
         """The settings with the rig's factor on sigma, see :func:`with_rig_scale`; a remark says so.
 
         Parameters
@@ -90,8 +89,8 @@ class OpenedSource(NamedTuple):
             Of the preset and the assignments.
         assignments : list of str
             Such as ``"patch_size=6"``.
-        calib : Path or None
-            The calibration file; None if the source brings its own rig.
+        calib_name : str
+            Name of the calibration file; empty if the source brings its own rig.
 
         Returns
         -------
@@ -99,7 +98,7 @@ class OpenedSource(NamedTuple):
         """
         from .presets import with_rig_scale
 
-        origin = self.source.name if calib is None else calib.name
+        origin = calib_name or self.source.name
         settings, scaled = with_rig_scale(settings, assignments, self.rig, origin)
         self.remarks.extend(scaled)
         return settings
