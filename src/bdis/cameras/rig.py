@@ -283,6 +283,45 @@ class Rig:
             shift = np.float32(self.focal_px * self.baseline_mm) / depth_mm
         return np.asarray(np.where(depth_mm > 0, shift - np.float32(self.doffs), np.nan), np.float32)
 
+    def disparity_range(self, *, near_mm: float | None = None, far_mm: float | None = None) -> tuple[float, float]:
+        """Smallest and largest disparity of points between two depths, for the settings of a matcher.
+
+        Parameters
+        ----------
+        near_mm : float, optional
+            Depth of the nearest point in mm.  Default: the baseline; what is nearer is hardly seen by both cameras.
+        far_mm : float, optional
+            Depth of the farthest point in mm.  Default: infinitely far away.
+
+        Returns
+        -------
+        smallest, largest : float
+            Whole px, rounded outwards.
+
+        Raises
+        ------
+        ValueError
+            A depth is not above 0, or the nearest is not nearer than the farthest.
+
+        See Also
+        --------
+        StereoMatcher.for_rig : A matcher with this range.
+
+        Examples
+        --------
+        >>> verged = Rig(500, cx=320, cy=240, baseline_mm=5, cx_right=350)
+        >>> verged.disparity_range()  # points at infinity have a disparity of -30 px
+        (-30.0, 470.0)
+        >>> verged.disparity_range(near_mm=50, far_mm=200)
+        (-18.0, 20.0)
+        """
+        near = self.baseline_mm if near_mm is None else float(near_mm)
+        far = math.inf if far_mm is None else float(far_mm)
+        if not 0 < near < far:
+            raise ValueError(f"near_mm must be above 0 and below far_mm, but they are {near:g} and {far:g} mm")
+        scale = self.focal_px * self.baseline_mm
+        return float(math.floor(scale / far - self.doffs)), float(math.ceil(scale / near - self.doffs))
+
     def cloud(
         self,
         result: StereoResult,

@@ -60,7 +60,7 @@ def match(
 
     Exit code: 0 if all went well, 1 if a file cannot be used, 2 if the command line is wrong.
     """
-    from .presets import parse_settings, with_rig_scale, with_uncertainty
+    from .presets import parse_settings, with_rig, with_uncertainty
     from .result_files import summarise, write_outputs, write_summary
 
     settings = with_uncertainty(parse_settings(preset, set_ or []), set_ or [])
@@ -76,7 +76,7 @@ def match(
                 left, right = rectifier(left, right)
                 mask_of = _rectified_masks(rectifier, mask_of)
             rig = rectifier.rig
-        settings, scaled = with_rig_scale(settings, set_ or [], rig, camera.calib_name)
+        settings, scaled = with_rig(settings, set_ or [], rig, camera.calib_name)
         remarks += scaled
         result, milliseconds = _timed_match(settings, left, right, mask_of)
         check, warnings = _check(left, right, result, may_be_raw=bool(camera.calib) and raw_cameras is None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,10 +53,8 @@ def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
     return replace(settings, variance=True)
 
 
-def with_rig_scale(
-    settings: Settings, assignments: list[str], rig: Rig | None, origin: str
-) -> tuple[Settings, list[str]]:
-    """The same settings with the rig's factor on sigma, unless the assignments set ``sigma_scale`` themselves.
+def with_rig(settings: Settings, assignments: list[str], rig: Rig | None, origin: str) -> tuple[Settings, list[str]]:
+    """The same settings with the rig's range of disparities and factor on sigma, where the assignments set neither.
 
     Parameters
     ----------
@@ -67,27 +65,40 @@ def with_rig_scale(
     rig : Rig or None
         The rectified cameras, if they are known.
     origin : str
-        Where the rig comes from, for the remark.
+        Where the rig comes from, for the remarks.
 
     Returns
     -------
     settings : Settings
     remarks : list of str
-        One line that says so; empty if nothing was changed.
+        A line for each change; none about the range where it is the usual one, from 0 px up.
 
     Examples
     --------
     >>> from bdis import Rig, Settings
-    >>> settings, remarks = with_rig_scale(Settings(), [], Rig(500, 320, 240, 5, sigma_scale=1.31), "rig.toml")
-    >>> settings.sigma_scale, remarks
-    (1.31, ['sigma x 1.31, from rig.toml'])
+    >>> settings, remarks = with_rig(Settings(), [], Rig(500, 320, 240, 5, cx_right=350, sigma_scale=1.31), "rig.toml")
+    >>> settings.min_disparity, settings.sigma_scale
+    (-30.0, 1.31)
+    >>> remarks
+    ['disparities from -30 to 470 px are searched, as points at infinity have -30 px', 'sigma x 1.31, from rig.toml']
     """
-    is_given = "sigma_scale" in split_assignments(assignments, "--set")
-    if rig is None or rig.sigma_scale is None or is_given:
+    if rig is None:
         return settings, []
-    if settings.variance == "paper":  # the paper's variance has no factor
-        return settings, []
-    return replace(settings, sigma_scale=rig.sigma_scale), [f"sigma x {rig.sigma_scale:.3g}, from {origin}"]
+    given = split_assignments(assignments, "--set")
+    changes: dict[str, Any] = {}
+    remarks = []
+    if not {"min_disparity", "max_disparity"} & set(given):
+        smallest, largest = rig.disparity_range()
+        changes = {"min_disparity": smallest, "max_disparity": largest}
+        if smallest:
+            remarks.append(
+                f"disparities from {smallest:g} to {largest:g} px are searched, "
+                f"as points at infinity have {-rig.doffs:.4g} px"
+            )
+    if rig.sigma_scale is not None and "sigma_scale" not in given and settings.variance != "paper":
+        changes["sigma_scale"] = rig.sigma_scale  # the paper's variance has no factor
+        remarks.append(f"sigma x {rig.sigma_scale:.3g}, from {origin}")
+    return replace(settings, **changes), remarks
 
 
 def _print_overview() -> None:

@@ -81,7 +81,7 @@ class OpenedSource(NamedTuple):
         return self.camera.rig if isinstance(self.camera, Rectifier) else self.camera
 
     def settings_of_rig(self, settings: Settings, assignments: list[str], calib_name: str) -> Settings:
-        """The settings with the rig's factor on sigma, see :func:`with_rig_scale`; a remark says so.
+        """The settings with what the rig says of them, see :func:`with_rig`; remarks say so.
 
         Parameters
         ----------
@@ -96,10 +96,10 @@ class OpenedSource(NamedTuple):
         -------
         Settings
         """
-        from .presets import with_rig_scale
+        from .presets import with_rig
 
         origin = calib_name or self.source.name
-        settings, scaled = with_rig_scale(settings, assignments, self.rig, origin)
+        settings, scaled = with_rig(settings, assignments, self.rig, origin)
         self.remarks.extend(scaled)
         return settings
 

@@ -236,6 +236,8 @@ def frame_errors(
     matcher = StereoMatcher(replace(settings, variance=True))
     found = []
     for frame in data.frames():
+        if frame.min_disparity_px < matcher.settings.min_disparity:  # verged cameras, of all frames
+            matcher = StereoMatcher(matcher.settings, min_disparity=frame.min_disparity_px)
         found.append(_errors_of(frame if occluded else frame.without_occluded(), matcher))
         progress(len(found))
     return found

@@ -263,11 +263,11 @@ class _Matchers:
         self._methods = {method.name: method for method in methods}
         self._of_thread = threading.local()
 
-    def get(self, name: str, max_disparity_px: float | None, *, variance: bool) -> Matcher:
+    def get(self, name: str, frame: Frame, *, variance: bool) -> Matcher:
         made: dict[Any, Matcher] = self._of_thread.__dict__.setdefault("made", {})
-        key = name, max_disparity_px, variance
+        key = name, frame.min_disparity_px, frame.max_disparity_px, variance
         if key not in made:
-            matcher = self._methods[name].make(max_disparity_px)
+            matcher = self._methods[name].make_between(frame.min_disparity_px, frame.max_disparity_px)
             made[key] = with_variance(matcher) if variance else matcher
         return made[key]
 
@@ -285,7 +285,7 @@ def _measure(
     methods: dict[str, dict[str, Any]] = {}
     for name in choice.method_names(plan):
         try:
-            matcher = matchers.get(name, frame.max_disparity_px, variance=True)
+            matcher = matchers.get(name, frame, variance=True)
             results[name] = matcher.match(frame.left, frame.right)
             methods[name] = {"predicted": int(results[name].known.sum())}
         except Exception as error:  # a method that fails is recorded; the others go on
@@ -350,7 +350,7 @@ def _time(choice: DatasetChoice, group: str, plan: BenchmarkPlan, progress: Prog
     for turn in range(plan.rounds + 1):
         for index, frame in enumerate(frames):
             for name, taken in times.items():
-                matcher = matchers.get(name, frame.max_disparity_px, variance=False)
+                matcher = matchers.get(name, frame, variance=False)
                 begin = time.perf_counter()
                 try:
                     matcher.match(frame.left, frame.right)

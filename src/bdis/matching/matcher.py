@@ -1,7 +1,7 @@
 """StereoMatcher: the paper's Figure 1, and what goes beyond it."""
 
 import threading
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,17 @@ def match_in_stages(stages: Stages, crew: Crew) -> None:
         stages.detail.run(has_hidden, crew)  # beyond the paper: every pixel of the image by itself
     if stages.video:
         stages.video.run(crew)  # beyond the paper: drawn toward the frame before, where the picture stands still
+
+
+class Cameras(Protocol):
+    """What a matcher asks of :class:`bdis.Rig`."""
+
+    @property
+    def sigma_scale(self) -> float | None:
+        """The setting of that name, fitted to these cameras."""
+
+    def disparity_range(self, *, near_mm: float | None = None, far_mm: float | None = None) -> tuple[float, float]:
+        """Smallest and largest disparity in px."""
 
 
 class StereoMatcher:
@@ -70,6 +81,52 @@ class StereoMatcher:
 
     def __init__(self, preset: str | Settings = "balanced", **settings: Any):
         self._begin(settings_for(preset, settings))
+
+    @classmethod
+    def for_rig(
+        cls,
+        rig: Cameras,
+        preset: str | Settings = "balanced",
+        *,
+        near_mm: float | None = None,
+        far_mm: float | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A matcher for given cameras: it searches the disparities that they can have, and has their factor on sigma.
+
+        Parameters
+        ----------
+        rig : Rig
+            The rectified cameras; they may be verged, so that disparities are negative.
+        preset : str or Settings
+            As for the class.
+        near_mm, far_mm : float, optional
+            Depth of the nearest and the farthest point in mm.  Default: the baseline, and infinitely far away.
+        **settings
+            Settings to change, by name; they take precedence.
+
+        Returns
+        -------
+        StereoMatcher
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for the class; or depths that are no range.
+
+        Examples
+        --------
+        >>> import bdis
+        >>> verged = bdis.Rig(500, cx=320, cy=240, baseline_mm=5, cx_right=350)
+        >>> matcher = bdis.StereoMatcher.for_rig(verged, "fast", near_mm=50, far_mm=200)
+        >>> matcher.settings.min_disparity, matcher.settings.max_disparity
+        (-18.0, 20.0)
+        """
+        smallest, largest = rig.disparity_range(near_mm=near_mm, far_mm=far_mm)
+        of_rig: dict[str, Any] = {"min_disparity": smallest, "max_disparity": largest}
+        if rig.sigma_scale is not None:
+            of_rig["sigma_scale"] = rig.sigma_scale
+        return cls(preset, **{**of_rig, **settings})
 
     def _begin(self, settings: Settings) -> None:
         self.settings = settings

@@ -7,6 +7,7 @@ and :meth:`Method.describe` puts its settings into words for their tables.
 >>> matcher = method("bdis").make(64)  # up to 64 px of disparity
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 from ...common.optional import install_command
 from ...matching.result import StereoResult
 from . import opencv
+from .shifted import Shifted
 
 __all__ = ["METHODS", "Matcher", "Method", "known_methods", "method"]
 
@@ -66,6 +68,36 @@ class Method:
     details: str = ""
     disparity_count: Callable[[float], int] | None = None
     preset: str | None = None
+
+    def make_between(self, smallest_px: float, largest_px: float | None) -> Matcher:
+        """Make a matcher for a range of disparities, which may go below 0.
+
+        Parameters
+        ----------
+        smallest_px : float
+            At most 0.
+        largest_px : float or None
+            None for the method's own default.
+
+        Returns
+        -------
+        Matcher
+
+        Examples
+        --------
+        >>> METHODS["bdis-fast"].make_between(-20, 30).settings.min_disparity
+        -20.0
+        >>> METHODS["sgbm"].make_between(-20, 30).matcher.max_disparity
+        50.0
+        """
+        if smallest_px >= 0:
+            return self.make(largest_px)
+        if self.preset is not None:
+            from ...matching.matcher import StereoMatcher
+
+            return StereoMatcher(self.preset, min_disparity=smallest_px, max_disparity=largest_px)
+        columns = math.ceil(-smallest_px)
+        return Shifted(self.make(None if largest_px is None else largest_px + columns), columns)
 
     def describe(self, max_disparities_px: Iterable[float | None] = ()) -> str:
         """Name and settings in words, as tables show them.

@@ -89,6 +89,18 @@ class Frame:
             return self.rig.disparity(self.reference_depth_mm)
         return self.reference_disparity
 
+    @cached_property
+    def min_disparity_px(self) -> float:
+        """The smallest disparity to expect: 0 px, or less if the cameras are verged.
+
+        The largest one is told to all methods as well.  A few of the reference's disparities may be in error.
+        """
+        if self.disparity is None:
+            return 0.0 if self.rig is None else min(0.0, self.rig.disparity_range()[0])
+        known = self.disparity[np.isfinite(self.disparity)]
+        lowest = float(np.percentile(known, 0.1)) if known.size else 0.0
+        return min(0.0, 16.0 * math.floor(lowest / 16))  # in steps, so that matchers can be used again
+
     @property
     def has_reference(self) -> bool:
         """Whether there is a reference to compare with."""
