@@ -10,6 +10,7 @@ NAMES = ("balanced", "accurate", "fast", "paper", "paper-2021", "dis")
 # fmt: off
 VALUES = {
     #                     balanced    accurate    fast     paper    paper-2021    dis
+    "bits":               (None,       None,       None,    None,    None,         None),
     "patch_size":         (8,          8,          8,       10,      10,           10),
     "overlap":            (0.4,        0.6,        0.4,     0.55,    0.6,          0.55),
     "finest_level":       (1,          1,          1,       1,       1,            1),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import bdis
 from bdis.matching import kernels
 from bdis.matching.kernels.layout import PAD
 from bdis.matching.kernels.pyramid import Views
@@ -140,7 +141,7 @@ def test_levels_by_number(size, finest, kind):
     rng = np.random.default_rng(6)
     bytes_ = [random_image(*size, 3 if kind == "RGB" else 1, rng) for _ in range(2)]
     given_pair = tuple(image.astype(np.float32) for image in bytes_) if kind == "float32" else tuple(bytes_)
-    levels = Pyramid(*size, finest, 3, range(1, 3), 16, Arena(0))
+    levels = Pyramid(*size, finest, 3, range(1, 3), bdis.Settings(), Arena(0))
     mask = rng.random(size) < 0.98
     levels.read(given_pair, (mask, None))
     assert levels.run(alone())

@@ -148,6 +148,7 @@ def test_every_preset_has_a_summary():
 
 # For every field: values out of range, and how the message describes what would be in range.
 OUT_OF_RANGE = {
+    "bits": ((7, 17, 0, -8), "None or from 8 to 16"),
     "patch_size": ((2, 3, 7, 18, 0, -8), "an even number from 4 to 16"),
     "overlap": ((-0.01, 0.96, 1, np.inf), "from 0 to 0.95"),
     "finest_level": ((5, -1), "from 0 to 4"),
@@ -195,6 +196,7 @@ WRONG_KIND = {
     float: (("0.5", None, True, [0.5], 0.5j), "a number"),
 }
 OPTIONAL_KIND = {
+    "bits": ((4.0, "4", True, [4]), "a whole number or None"),
     "coarsest_level": ((4.0, "4", True, [4]), "a whole number or None"),
     "label_level": ((1.0, "1", True, [1]), "a whole number or None"),
     "max_disparity": (("64", True, [64], 64j), "a number or None"),
@@ -266,5 +268,7 @@ def test_unknown_preset_is_refused_and_the_known_ones_listed(preset):
 
 
 def test_unknown_setting_is_refused_and_the_known_ones_listed():
-    with pytest.raises(ValueError, match=r"unknown setting block, patchsize; there are patch_size, overlap, .*threads"):
+    with pytest.raises(
+        ValueError, match=r"unknown setting block, patchsize; there are bits, patch_size, overlap, .*threads"
+    ):
         bdis.StereoMatcher(patchsize=8, block=3)

@@ -7,11 +7,12 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..matching.images import check_pair
+from ..matching.pictures import INEXACT_ROWS_PX as INEXACT_PX
+from ..matching.pictures import differing_rows
 from ..matching.result import StereoResult
 from .features import MIN_FEATURES, matched_features
 
 # Median difference between the rows of a feature in left and right.  In exactly rectified pairs it is 0.2 to 0.6 px.
-INEXACT_PX = 1.0  # above this: a warning
 UNRECTIFIED_PX = 2.5  # above this: the pair is not rectified
 _AGREEMENT_PX = 3.0  # a feature and the result agree if their disparities differ by less
 
@@ -55,7 +56,9 @@ class RectificationCheck:
         return not self.vertical_px > UNRECTIFIED_PX
 
 
-def check_rectification(left: Any, right: Any, result: StereoResult | None = None) -> RectificationCheck:
+def check_rectification(
+    left: Any, right: Any, result: StereoResult | None = None, *, bgr: bool = False
+) -> RectificationCheck:
     """Check on matched features whether a pair is rectified and its images are not swapped.
 
     Parameters
@@ -64,7 +67,9 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
         Grey, RGB or RGBA images, as for :meth:`bdis.StereoMatcher.match`.
     result : StereoResult, optional
         Result of a matcher for this pair.  It tells verged cameras, whose negative disparities the matcher found, from
-        swapped images.
+        swapped images; and its own warnings come first.
+    bgr : bool, optional
+        The channels are in the order blue, green, red, as ``cv2.imread`` returns them.
 
     Returns
     -------
@@ -88,63 +93,33 @@ def check_rectification(left: Any, right: Any, result: StereoResult | None = Non
     >>> check_rectification(pair.right, pair.left).swapped
     True
     """
-    images = check_pair(left, right)
-    corrected = None if result is None else row_warning(result)
-    before, after = matched_features(*images)
+    before, after = matched_features(*check_pair(left, right, bgr=bgr))
+    said = () if result is None else result.warnings
     if len(before) < MIN_FEATURES:
         few = f"only {len(before)} features match between the images: whether they are a rectified pair is not known"
-        found = (few,) if corrected is None else (few, corrected)
-        return RectificationCheck(len(before), np.nan, np.nan, np.nan, False, found)
+        return RectificationCheck(len(before), np.nan, np.nan, np.nan, False, (*said, few))
     shift = before[:, 0] - after[:, 0]
     vertical = float(np.median(np.abs(before[:, 1] - after[:, 1])))
     horizontal = float(np.median(shift))
     agreement = np.nan if result is None else _agreement(before, shift, result)
     swapped = bool(np.mean(shift < 0) > 0.8) and not agreement > 0.5
-    warnings = []
-    if vertical > UNRECTIFIED_PX:
-        warnings.append(f"rows differ by {vertical:.1f} px on median: this pair does not look rectified")
-    elif corrected is not None:
-        warnings.append(corrected)
-    elif vertical > INEXACT_PX:
+    warnings = list(said)
+    corrected = "" if result is None else differing_rows(result)
+    if vertical > UNRECTIFIED_PX and not any("not look rectified" in text for text in said):
+        text = f"rows differ by {vertical:.1f} px on median: this pair does not look rectified"
+        warnings = [text, *(each for each in warnings if each != corrected)]  # which says less
+    elif vertical > INEXACT_PX and not corrected:
         warnings.append(f"rows differ by {vertical:.1f} px on median: the rectification is not exact")
-    if swapped:
+    if swapped and not any("swapped" in text for text in said):
         warnings.append(
             f"features move by {horizontal:.1f} px on median: left and right look swapped "
             "(or the cameras are verged: set min_disparity below that)"
         )
-    elif vertical <= UNRECTIFIED_PX and agreement < 0.5:
+    elif not swapped and vertical <= UNRECTIFIED_PX and agreement < 0.5:
         warnings.append(
             f"only {agreement:.0%} of the matched features agree with the disparity of the result; it is probably wrong"
         )
     return RectificationCheck(len(before), vertical, horizontal, agreement, swapped, tuple(warnings))
-
-
-def row_warning(result: StereoResult) -> str | None:
-    """What to tell the user if rows of the right image were moved by more than a px; None if they were not.
-
-    Parameters
-    ----------
-    result : StereoResult
-        Of a pair.
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
-    >>> nothing = np.zeros((1, 1), np.float32)
-    >>> row_warning(StereoResult(nothing, nothing, row_offset=-1.42))
-    'the right image lies 1.4 px higher than the left one: this result is corrected, but the calibration is not exact'
-    """
-    if not result.largest_row_offset > INEXACT_PX:
-        return None
-    where = "lower" if result.row_offset > 0 else "higher"
-    tilt = "" if result.row_tilt == 0 else f", and {result.largest_row_offset:.1f} px at one border"
-    return (
-        f"the right image lies {abs(result.row_offset):.1f} px {where} than the left one{tilt}: "
-        "this result is corrected, but the calibration is not exact"
-    )
 
 
 def _agreement(places: Array, shift: Array, result: StereoResult) -> float:

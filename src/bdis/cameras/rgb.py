@@ -4,17 +4,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.arrays import Array
-from ..matching.images import float_full_scale
+from ..matching.images import as_rgb_order, full_scale
 
 
-def as_rgb_bytes(image: Array) -> NDArray[np.uint8]:
+def as_rgb_bytes(image: Array, *, bgr: bool = False) -> NDArray[np.uint8]:
     """Convert an image to 8-bit RGB.
 
     Parameters
     ----------
     image : ndarray of uint8, uint16 or float, shape (h, w), (h, w, 1), (h, w, 3) or (h, w, 4)
-        Grey, RGB or RGBA image.  White is 2^10, 2^12, 2^14 or 2^16 minus 1 for uint16, and 1, 255 or 65535 for floats,
+        Grey, RGB or RGBA image.  White is 2^8, 2^10, 2^12, 2^14 or 2^16 minus 1 for uint16, and also 1 for floats,
         whichever is the smallest that fits the brightest pixel.
+    bgr : bool, optional
+        The channels are in the order blue, green, red, as ``cv2.imread`` returns them.
 
     Returns
     -------
@@ -34,16 +36,14 @@ def as_rgb_bytes(image: Array) -> NDArray[np.uint8]:
     [[[0, 0, 0], [255, 255, 255]]]
     """
     image = np.asarray(image)
-    if image.dtype == np.uint16:  # cameras with 10, 12 or 14 bits use the low bits
-        bits = next(bits for bits in (10, 12, 14, 16) if image.max(initial=0) < 1 << bits)
-        image = (image >> (bits - 8)).astype(np.uint8)
-    elif image.dtype.kind == "f":
-        white = float_full_scale(float(image.max(initial=0)), "colors")
-        image = np.clip(np.rint(image * (255 / white)), 0, 255).astype(np.uint8)
+    if image.dtype == np.uint16 or image.dtype.kind == "f":
+        is_float = image.dtype.kind == "f"
+        white = full_scale(float(image.max(initial=0)), "colors", is_float=is_float)
+        image = np.clip(np.rint(image * np.float32(255 / white)), 0, 255).astype(np.uint8)
     elif image.dtype != np.uint8:
         raise TypeError(f"colors has pixels of type {image.dtype}; expected uint8, uint16 or floats")
     if image.ndim == 2:
         image = image[..., None]
     if image.shape[2] == 1:
         image = image.repeat(3, 2)
-    return image[..., :3]
+    return as_rgb_order(image) if bgr else image[..., :3]

@@ -330,6 +330,7 @@ class Rig:
         max_depth_mm: float | None = None,
         min_probability: float = 0.0,
         every: int = 1,
+        bgr: bool = False,
     ) -> Cloud:
         """Point cloud of the pixels with a known depth, in the coordinate frame of the left camera.
 
@@ -345,6 +346,8 @@ class Rig:
             Leave out points whose probability is lower.
         every : int, optional
             Use only every n-th row and column.
+        bgr : bool, optional
+            The channels of ``colors`` are in the order blue, green, red, as ``cv2.imread`` returns them.
 
         Returns
         -------
@@ -376,7 +379,7 @@ class Rig:
         scale = z / np.float32(self.focal_px)
         x, y = (columns - self.cx).astype(np.float32) * scale, (rows - self.cy).astype(np.float32) * scale
         sigma = None if result.variance is None else self.depth_sigma(result)[rows, columns]
-        rgb = None if colors is None else as_rgb_bytes(colors)[rows, columns]
+        rgb = None if colors is None else as_rgb_bytes(colors, bgr=bgr)[rows, columns]
         return Cloud(np.stack([x, y, z], -1), rgb, sigma)
 
     def scaled(self, factor: float) -> Rig:

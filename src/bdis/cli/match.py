@@ -125,8 +125,6 @@ def _check(left: Array, right: Array, result: StereoResult, *, may_be_raw: bool)
     warnings = list(check.warnings)
     if not check.rectified and may_be_raw:
         warnings.append("if these images are not rectified yet, add --rectify")
-    if result.coverage < 0.1:
-        warnings.append(f"only {result.coverage:.1%} of the pixels are known: is this a rectified stereo pair?")
     for text in warnings:
         terminal.warn(text)
     return {name: value for name, value in asdict(check).items() if name != "warnings"}, warnings
@@ -136,7 +134,7 @@ def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
     """Print the outcome."""
     has_depth = "depth_mm" in summary
     width, height = summary["size"]
-    rows = [("images", f"{width}x{height}, preset {summary['preset']}")]
+    rows = [("images", f"{width}x{height}{bits_in_words(summary['bits'])}, preset {summary['preset']}")]
     rows += [("calibration", remark) for remark in summary["calibration"]]
     rows.append(("known", f"{summary['coverage']:.1%} of the pixels"))
     rows.append(("disparity", in_words(summary["disparity_px"], "px")))
@@ -144,7 +142,7 @@ def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
         rows.append(("depth", in_words(summary["depth_mm"], "mm")))
     if "sigma_mm" in summary:
         rows.append(("depth sigma", in_words(summary["sigma_mm"], "mm")))
-    if summary["row_offset_px"] or summary["row_tilt"]:
+    if summary["disparity_px"] and (summary["row_offset_px"] or summary["row_tilt"]):
         rows.append(("rows", rows_in_words(summary["row_offset_px"], summary["row_tilt"])))
     rows.append(("time", f"{summary['ms_per_frame']:.1f} ms per frame"))
     rows.append(("written", f"{out}: {', '.join(written)}"))
@@ -162,6 +160,15 @@ def rows_in_words(offset_px: float, tilt: float) -> str:
     """
     tilted = f", tilted by {1000 * tilt:.1f} px per 1000 px" if tilt else ""
     return f"right image {abs(offset_px):.2f} px {'lower' if offset_px > 0 else 'higher'}{tilted}; corrected"
+
+
+def bits_in_words(bits: int | None) -> str:
+    """What is said of pixels with more than 8 bits.
+
+    >>> bits_in_words(12)
+    ', 12 bits (--set bits=N if that is wrong)'
+    """
+    return f", {bits} bits (--set bits=N if that is wrong)" if bits is not None and bits > 8 else ""
 
 
 def in_words(percentiles: dict[str, float] | None, unit: str) -> str:

@@ -150,6 +150,7 @@ def describe(result: StereoResult, rig: Rig | None, max_depth_mm: float | None =
     known = result.disparity[result.known]
     summary: dict[str, Any] = {
         "size": [width, height],
+        "bits": result.bits,
         "coverage": result.coverage,
         "disparity_px": _percentiles(known),
         "mean_probability": float(result.probability[result.known].mean()) if known.size else None,

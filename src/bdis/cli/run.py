@@ -323,9 +323,9 @@ class _RowWarning:
         self._warnings, self._is_said = warnings, any("right image" in text for text in warnings.warnings)
 
     def __call__(self, frame: DepthFrame) -> None:
-        from ..cameras.checks import row_warning
+        from ..matching.pictures import differing_rows
 
-        if not self._is_said and (text := row_warning(frame.result)) is not None:
+        if not self._is_said and (text := differing_rows(frame.result)):
             self._warnings.warn(f"frame {frame.index}: {text}")
             self._is_said = True
 

@@ -51,7 +51,7 @@ def read_image(path: Place) -> Array:
     return decode_image(Path(path).read_bytes(), path)
 
 
-def write_image(path: Place, image: Array) -> None:
+def write_image(path: Place, image: Array, *, bgr: bool = False) -> None:
     """Write an image in the format of the ending of ``path``.
 
     Parameters
@@ -61,6 +61,8 @@ def write_image(path: Place, image: Array) -> None:
         replaced.
     image : ndarray of uint8 or uint16, shape (h, w) or (h, w, 3)
         Grey or RGB image.
+    bgr : bool, optional
+        The channels are in the order blue, green, red, as ``cv2.imread`` returns them.
 
     Raises
     ------
@@ -91,7 +93,7 @@ def write_image(path: Place, image: Array) -> None:
         raise ValueError("JPEG stores 8 bit only; write 16 bit as PNG or TIFF")
     if ending not in IMAGE_ENDINGS:
         raise ValueError(f"{path} ends with {ending!r}; images are written as {', '.join(IMAGE_ENDINGS)}")
-    write_whole(path, encode_pixels(image[..., ::-1] if image.ndim == 3 else image, ending))
+    write_whole(path, encode_pixels(image[..., ::-1] if image.ndim == 3 and not bgr else image, ending))
 
 
 def decode_image(content: bytes, name: Place) -> Array:

@@ -38,6 +38,7 @@ def write_preview(
     max_depth_mm: float | None = None,
     true_depth_mm: Array | None = None,
     title: str | None = None,
+    bgr: bool = False,
 ) -> None:
     """Write a PNG that shows the left image, the disparity, the depth and the uncertainty of a result.
 
@@ -58,6 +59,8 @@ def write_preview(
         Exact depth in mm; it and the error of the depth are shown as well.
     title : str, optional
         Line of text above the images.
+    bgr : bool, optional
+        The channels of ``left`` are in the order blue, green, red, as ``cv2.imread`` returns them.
 
     Raises
     ------
@@ -76,7 +79,7 @@ def write_preview(
     ...     write_preview(f"{folder}/preview.png", np.full((48, 64), 90, np.uint8), result)
     """
     figure_module, colormaps = require("matplotlib.figure", "a preview"), require("matplotlib", "a preview").colormaps
-    panels = [_Panel("left image", as_rgb_bytes(left)), *_maps(result, rig, max_depth_mm, true_depth_mm)]
+    panels = [_Panel("left image", as_rgb_bytes(left, bgr=bgr)), *_maps(result, rig, max_depth_mm, true_depth_mm)]
     columns = 2 if len(panels) == 4 else 3
     rows = -(-len(panels) // columns)
     height, width = np.shape(left)[:2]

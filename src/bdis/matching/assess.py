@@ -140,6 +140,7 @@ def assess(
     right_mask: Any = None,
     sigma_scale: float = 1.0,
     threads: int = 1,
+    bgr: bool = False,
 ) -> StereoResult:
     """How far to trust a disparity map from any matcher.
 
@@ -157,6 +158,8 @@ def assess(
         Factor on the standard deviation.
     threads : int
         That share the rows of the image; the result does not depend on it.
+    bgr : bool
+        The channels are in the order blue, green, red, as ``cv2.imread`` returns them.
 
     Returns
     -------
@@ -178,7 +181,7 @@ def assess(
     >>> bool(result.probability[50, 200] > 0.95), bool(result.probability[110, 110] < 0.5)
     (True, True)
     """
-    images = check_pair(left, right)
+    images = check_pair(left, right, bgr=bgr)
     height, width = images[0].shape[:2]
     checked = check_disparity(disparity, (height, width), unknown)
     settings = Settings(

@@ -8,6 +8,7 @@ from ..common.arrays import Array, size_text
 
 MIN_SIDE_PX = 32
 
+TOLD_BITS = (8, 10, 12, 14, 16)  # of the pixels of 16-bit images
 _SUPPORTED = "BHfd"  # NumPy's letters for uint8, uint16, float32 and float64, in any byte order
 _LUMA = (0.299, 0.587, 0.114)
 
@@ -26,8 +27,11 @@ class PixelReader:
     def __init__(self) -> None:
         self._buffers: dict[str, Array] = {}
 
-    def read(self, image: Array, name: str) -> Pixels:
-        """``image`` as checked by :func:`check_image`, with nothing allocated after the first frame."""
+    def read(self, image: Array, name: str, bits: int | None = None) -> Pixels:
+        """``image`` as checked by :func:`check_image`, with nothing allocated after the first frame.
+
+        ``bits`` are those of 16-bit pixels, if they need not be told from the brightest one.
+        """
         if image.dtype.char == "B":
             channels = 1 if image.ndim == 2 else image.shape[2]
             return Pixels(self._rows(image, name), channels, 255.0)
@@ -37,7 +41,7 @@ class PixelReader:
             raise ValueError(f"{name} holds NaN or infinite values; replace them by 0 (= not seen) first")
         if low < 0:
             raise ValueError(f"{name} holds negative values (down to {low:g}); expected brightness from 0 up")
-        return Pixels(grey, 0, 65535.0 if image.dtype.kind == "u" else float_full_scale(high, name))
+        return Pixels(grey, 0, full_scale(high, name, is_float=image.dtype.kind == "f", bits=bits))
 
     def _buffer(self, key: str, shape: tuple[int, ...], dtype: Any) -> Array:
         held = self._buffers.get(key)
@@ -71,20 +75,55 @@ class PixelReader:
         return grey, float(np.min(lows)), float(np.max(highs))
 
 
-def float_full_scale(high: float, name: str) -> float:
-    """White of a float image, told from its brightest pixel: 1, 255 or 65535.
+def full_scale(high: float, name: str, *, is_float: bool, bits: int | None = None) -> float:
+    """Brightness of white in an image of 16-bit integers or floats, told from its brightest pixel.
 
-    Resampling overshoots a little: up to half as bright again as white counts as white.
+    Cameras with 10, 12 or 14 bits use the low bits of 16.  Floats may be within 0..1 or 0..255 as well; resampling
+    overshoots a little, so up to half as bright again as white counts as white there.
+
+    Parameters
+    ----------
+    high : float
+        The brightest pixel, in any channel.
+    name : str
+        Of the image, for messages.
+    is_float : bool
+        Whether pixels are floats.
+    bits : int, optional
+        Bits in use, if they are known.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        A brighter pixel than these bits, or 16 of them, can hold.
+
+    Examples
+    --------
+    >>> full_scale(4000.0, "left", is_float=False), full_scale(1.02, "left", is_float=True)
+    (4095.0, 1.0)
     """
-    for white, brightest in ((1.0, 1.5), (255.0, 382.5), (65535.0, 65535.0)):
-        if high <= brightest:
-            return white
-    raise ValueError(f"{name} goes up to {high:g}; expected float images within 0..1, 0..255 or 0..65535")
+    if is_float and high <= 1.5:
+        return 1.0
+    if is_float and bits is None and high <= 382.5:
+        return 255.0
+    held = next((each for each in TOLD_BITS if high < 1 << each), None) if bits is None else bits
+    if held is None or not high < 1 << held:
+        expected = (
+            "float images within 0..1, 0..255 or 0..65535"
+            if bits is None
+            else f"at most {(1 << bits) - 1}, as bits={bits}"
+        )
+        raise ValueError(f"{name} goes up to {high:g}; expected {expected}")
+    return float((1 << held) - 1)
 
 
-def check_pair(left: Any, right: Any) -> tuple[Array, Array]:
-    """The two images as arrays of one size, or an error that says what is wrong with them."""
-    left, right = check_image(left, "left"), check_image(right, "right")
+def check_pair(left: Any, right: Any, *, bgr: bool = False) -> tuple[Array, Array]:
+    """The two images as arrays of one size, RGB if they have colours, or an error that says what is wrong with them."""
+    left, right = check_image(left, "left", bgr=bgr), check_image(right, "right", bgr=bgr)
     if left.shape[:2] != right.shape[:2]:
         raise ValueError(
             f"left is {size_text(left.shape)} but right is {size_text(right.shape)}; a rectified pair has one size"
@@ -94,8 +133,15 @@ def check_pair(left: Any, right: Any) -> tuple[Array, Array]:
     return left, right
 
 
-def check_image(given: Any, name: str) -> Array:
-    """``given`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind."""
+def check_image(given: Any, name: str, *, bgr: bool = False) -> Array:
+    """``given`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind, RGB if it is ``bgr``."""
+    if given is None:
+        raise TypeError(f"{name} is None; cv2.imread returns that for a file that is missing or no image")
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array; pass its data, and as {name}_mask where it is not masked: "
+            "image.data, ~image.mask"
+        )
     image: Array = given if type(given) is np.ndarray else np.asarray(given)
     shape = image.shape
     if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3, 4)):
@@ -108,11 +154,24 @@ def check_image(given: Any, name: str) -> Array:
         image = image[..., 0]
     if shape[0] < MIN_SIDE_PX or shape[1] < MIN_SIDE_PX:
         raise ValueError(f"{name} is {size_text(image.shape)}; expected at least {MIN_SIDE_PX}x{MIN_SIDE_PX} pixels")
-    return image
+    return as_rgb_order(image) if bgr else image
+
+
+def as_rgb_order(image: Array) -> Array:
+    """A BGR image (h, w, 3) or BGRA (h, w, 4) as a view in RGB without transparency; a grey one as it is.
+
+    Examples
+    --------
+    >>> as_rgb_order(np.array([[[1, 2, 3]]])).tolist()
+    [[[3, 2, 1]]]
+    """
+    return image[..., 2::-1] if image.ndim == 3 and image.shape[2] in (3, 4) else image
 
 
 def check_mask(given: Any, name: str, shape: tuple[int, ...]) -> Array:
     """``given`` as a bool or integer array (h, w): nonzero where the camera saw something."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; pass an array that is nonzero where the camera saw something")
     mask: Array = np.asarray(given)
     if mask.shape != shape:
         raise ValueError(f"{name} has shape {mask.shape}; expected that of its image, {shape}")

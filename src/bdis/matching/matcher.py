@@ -150,6 +150,7 @@ class StereoMatcher:
         left_mask: Any = None,
         right_mask: Any = None,
         previous: StereoResult | None = None,
+        bgr: bool = False,
     ) -> StereoResult:
         """Match a rectified pair.
 
@@ -159,18 +160,22 @@ class StereoMatcher:
         ----------
         left, right : array_like, shape (h, w), (h, w, 3) or (h, w, 4)
             Grey, RGB or RGBA; uint8, uint16, or float within 0..1, 0..255 or 0..65535; at least 32x32 pixels.  Exactly
-            black pixels count as not seen by the camera.
+            black pixels count as not seen by the camera.  Of uint16, 10, 12 or 14 bits may be in use, see `bits` of the
+            settings.
         left_mask, right_mask : array_like of bool or integers, shape (h, w), optional
             Nonzero where the camera saw something; pixels that are 0 here or black in the image were not seen.
         previous : StereoResult, optional
             Result of the previous frame of a video, made with the same settings (``threads`` may differ).  Where the
             picture stands still, disparities are averaged with it: they flicker less.  Where the picture has moved or
             changed it is not used; made with other settings, or without a surface (``smoothing=0``), not at all.
+        bgr : bool
+            The channels are in the order blue, green, red, as ``cv2.imread`` returns them.
 
         Returns
         -------
         StereoResult
-            Disparity of the left image, its probability and, if asked for, its variance.
+            Disparity of the left image, its probability and, if asked for, its variance; its ``warnings`` say what
+            looks wrong with the pair.
 
         Raises
         ------
@@ -191,7 +196,7 @@ class StereoMatcher:
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("this matcher is busy in another thread; use one matcher per thread")
         try:
-            images = check_pair(left, right)
+            images = check_pair(left, right, bgr=bgr)
             if previous is not None:
                 check_previous(previous, images[0])
             stages = self._stages_for(*images[0].shape[:2])

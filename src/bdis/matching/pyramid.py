@@ -1,5 +1,6 @@
 """The image pyramid: levels of both images by 2x2 means, and which of their pixels the cameras saw."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from .kernels.layout import PAD, image_stride
 from .kernels.pyramid import ByteImage, FloatImage, Image, Seen, Views
 from .levels import halved
 from .memory import Arena
+from .pictures import SHORT_SIDE_PX, SmallPair
+from .settings import Settings
 
 SIDES = "left", "right"
 _COPY = {1: kernels.copy_grey, 3: kernels.copy_rgb, 4: kernels.copy_rgba}
@@ -33,8 +36,8 @@ class Pyramid:
         Last level.
     searched : range
         Levels on which patches are searched.
-    intensity_scale : int
-        Steps per 8-bit grey level.
+    settings : Settings
+        Of the matcher.
     arena : Arena
         Where buffers come from.
 
@@ -46,6 +49,8 @@ class Pyramid:
         Left and right; each from level 0 on.
     views : dict of int to Views
         What the search reads, by level.
+    bits : int or None
+        Of the pixels of the present pair; None for floats within 0..1.
     """
 
     def __init__(
@@ -55,10 +60,11 @@ class Pyramid:
         finest: int,
         coarsest: int,
         searched: range,
-        intensity_scale: int,
+        settings: Settings,
         arena: Arena,
     ):
-        self._scale = intensity_scale
+        intensity_scale = settings.intensity_scale
+        self._scale, self._settings = intensity_scale, settings
         self._reader = PixelReader()
         sizes = [halved(height, width, n) for n in range(max(coarsest, 1) + 1)]
         made = range(min(finest, 1), len(sizes))
@@ -71,6 +77,11 @@ class Pyramid:
         self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32), factor=1.0, white=white) for _ in SIDES]
         self._given: list[Pixels] = []
         self._masks: list[Array | None] = [None, None]
+        self.bits: int | None = None
+        self._colors: Array | None = None
+        # The coarsest level that still shows what the pictures are.
+        large = [n for n in self.images[0] if min(sizes[n]) >= SHORT_SIDE_PX]
+        self._small_level = max(large, default=min(self.images[0]))
 
     def _views(self, number: int, arena: Arena) -> Views:
         left, right = self._pair(number)
@@ -91,12 +102,14 @@ class Pyramid:
 
     def read(self, images: tuple[Array, Array], masks: tuple[Any, Any]) -> None:
         """Take a pair, checked, and what the user says was seen of it; before `run`."""
-        self._given = [self._reader.read(image, name) for image, name in zip(images, SIDES)]
+        self._given = [self._reader.read(image, name, self._settings.bits) for image, name in zip(images, SIDES)]
         self._masks = [
             None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
             for mask, name in zip(masks, SIDES)
         ]
         brightest = max(given.white for given in self._given)
+        self.bits = None if brightest == 1 else round(math.log2(brightest + 1))
+        self._colors = _some_colors(images[0], brightest)
         for side, given in enumerate(self._given):
             if given.channels:
                 self._bytes[side].update(pixels=given.values)
@@ -108,6 +121,16 @@ class Pyramid:
         for side, given in enumerate(self._given):
             (self._bytes if given.channels else self._floats)[side].release()
         self._given, self._masks = [], [None, None]
+
+    def small_pair(self) -> SmallPair:
+        """Copies of a coarse level, after `run`."""
+        number, settings = self._small_level, self._settings
+        left, right = (
+            image.pixels[:, PAD : PAD + image.width].copy()
+            for image in (self.images[0][number], self.images[1][number])
+        )
+        largest = math.inf if settings.max_disparity is None else settings.max_disparity
+        return SmallPair(left, right, self._scale, 2**number, settings.min_disparity, largest, self._colors)
 
     def run(self, crew: Crew) -> bool:
         """Fill all levels; True if some pixels were not seen: masked, or exactly black."""
@@ -189,6 +212,15 @@ class Pyramid:
         if self._searched_of_given:
             found.append(kernels.take_gradient)
         return found + [kernels.halve_views if number in self.views else kernels.halve_pair for number in self._halved]
+
+
+def _some_colors(image: Array, white: float) -> Array | None:
+    """A few hundred pixels (n, 3) of an image, in 0 to 255; None if it is grey."""
+    if image.ndim == 2:
+        return None
+    every = max(1, min(image.shape[:2]) // 16)
+    colors = np.array(image[every // 2 :: every, every // 2 :: every, :3]).reshape(-1, 3)
+    return colors if image.dtype == np.uint8 else colors * np.float32(255 / white)
 
 
 def _empty_image(height: int, width: int, arena: Arena) -> Image:

@@ -1,11 +1,13 @@
 """What a matcher returns."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.law import sigmas
+from .pictures import SmallPair, warnings_of
 from .settings import Settings
 
 
@@ -49,6 +51,11 @@ class StereoResult:
         What was added to it with every column to the right of the centre.
     memory : FrameMemory or None
         What the next frame of a video needs; for :meth:`StereoMatcher.match` only.  None without a surface.
+    bits : int or None
+        Of the pixels: 8, 10, 12, 14 or 16, as they were told from the brightest one or set; None for floats within 0..1
+        and where it is not known.
+    pictures : SmallPair or None
+        Small copies of the images, for ``warnings``; None if the result is not that of a matcher.
 
     Examples
     --------
@@ -64,6 +71,25 @@ class StereoResult:
     row_offset: float = 0.0
     row_tilt: float = 0.0
     memory: FrameMemory | None = field(default=None, repr=False, compare=False)
+    bits: int | None = None
+    pictures: SmallPair | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know of the pair before this is trusted, a sentence each; empty if nothing looks wrong.
+
+        Told are images that are swapped, mirrored, the same twice, of different brightness, of different scenes or with
+        differing rows, and blue tissue.  They are looked for when they are first asked for, which takes some
+        milliseconds, and up to half a second where something is wrong.
+
+        Examples
+        --------
+        >>> import numpy as np, bdis
+        >>> image = np.random.default_rng(0).integers(1, 255, (32, 48), dtype=np.uint8).repeat(4, 0).repeat(4, 1)
+        >>> bdis.StereoMatcher("fast").match(image, image).warnings
+        ('left and right are the same picture: its disparity is 0 everywhere, and says nothing about depth',)
+        """
+        return warnings_of(self)
 
     @property
     def largest_row_offset(self) -> float:

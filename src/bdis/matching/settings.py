@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ..common.declared import check_names, check_settings, setting, with_attributes
 
+_IMAGES = "Images"
 _PATCHES = "Patches and pyramid"
 _SEARCH = "Search [III-A]"
 _ROWS = "Rows that differ (not in the paper)"
@@ -28,6 +29,11 @@ class Settings:
     """
 
     # fmt: off
+    bits: int | None = setting(
+        None, "Bits that the pixels use of 16-bit images, or of floats above 255.", group=_IMAGES, low=8, high=16,
+        if_none="told from the brightest pixel: 8, 10, 12, 14 or 16",
+    )
+
     patch_size: int = setting(
         8, "Side of a square patch.", group=_PATCHES, unit="px of a level", low=4, high=16, step=2
     )

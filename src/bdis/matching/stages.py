@@ -113,7 +113,7 @@ class Stages:
         self._coarsest = coarsest_level(height, width, settings)
         searched = range(finest, self._coarsest + (settings.start == "zero"))
         top = max(self._coarsest, finest + measures_scatter)
-        self.pyramid = Pyramid(height, width, finest_image, top, searched, settings.intensity_scale, self._arena)
+        self.pyramid = Pyramid(height, width, finest_image, top, searched, settings, self._arena)
         finest_height, finest_width = halved(height, width, finest)
         self._scratch = thread_scratch(finest_width, settings.threads, self._arena)
         self._room = room_for_segments(finest_height, finest_width, self._arena)
@@ -265,7 +265,8 @@ class Stages:
         memory = None if self.video is None else self.video.memory()
         row_offset, row_tilt = (0.0, 0.0) if self.rows is None else (self.rows.offset, self.rows.tilt)
         variance = arrays[2] if len(arrays) > 2 else None
-        return StereoResult(arrays[0], arrays[1], variance, row_offset, row_tilt, memory)
+        bits, pictures = self.pyramid.bits, self.pyramid.small_pair()
+        return StereoResult(arrays[0], arrays[1], variance, row_offset, row_tilt, memory, bits, pictures)
 
     def kernels(self) -> list[Kernel]:
         """All kernels that a match of the pair taken by `begin` is sure to call, each once."""

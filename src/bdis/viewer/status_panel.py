@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..cameras.checks import row_warning
+from ..matching.pictures import differing_rows
 from .html_text import notice, statistics_text, tab_title
 from .page import Page, Panel
 
@@ -25,8 +25,8 @@ class StatusPanel(Panel):
         page = self._page
         is_video = page.stream.source.length != 1
         self._statistics.content = statistics_text(page.stream.statistics(), page.shown, is_video)
-        rows = None if page.shown is None else row_warning(page.shown.result)
-        page.show_message("rows", None if rows is None else f"{rows[0].upper()}{rows[1:]}.", "busy")
+        rows = "" if page.shown is None else differing_rows(page.shown.result)
+        page.show_message("rows", None if not rows else f"{rows[0].upper()}{rows[1:]}.", "busy")
         self._messages.content = page.messages()
         status = page.receiver.status()
         if status is None and page.rig is None:

@@ -1,0 +1,252 @@
+"""What is wrong with a pair, told from small copies of its images: swapped, mirrored, the same twice, unlike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.arrays import Array
+
+if TYPE_CHECKING:
+    from .result import StereoResult
+
+SHORT_SIDE_PX = 48  # of the small copies, or more
+INEXACT_ROWS_PX = 1.0  # rows that differ by more belong to a calibration that is not exact
+FEW_KNOWN = 0.5  # share of the seen pixels; with fewer it is looked for a reason
+HARDLY_ANY = 0.1  # share of the seen pixels; with fewer there is a warning in any case
+# How much better another reading of the pair must match.  Of 38 real and rendered pairs the right reading is better
+# than any other by a factor of 1.2 to 3, and than the swapped one by 1.5 to 4.
+CLEARLY_BETTER = 1.4
+UNLIKE_BRIGHTNESS = 1.3  # factor; at 1.4 the error grows by 15 % and coverage shrinks by up to a quarter
+BLUE_SHARE = 0.75  # of the pixels; tissue in the right order of channels has at most 0.02, any real pair 0.1
+NO_PARALLAX_PX = 0.1
+
+_RADIUS = 2  # px of the small copies, of the windows that are compared
+_ALIKE = 0.6  # correlation of windows that match
+_NOISE = 1.0  # grey levels^2, so that flat windows match nothing
+_BRIGHT, _DARK = 230, 30  # grey levels beyond which colours are not told apart
+
+
+class SmallPair(NamedTuple):
+    """Small copies of a pair that was matched.
+
+    Attributes
+    ----------
+    left, right : ndarray of int16, shape (h, w)
+        Grey value x intensity scale; 0 was not seen.
+    grey : int
+        The intensity scale, steps per grey level.
+    px : int
+        px of the image that a pixel of these is wide.
+    smallest, largest : float
+        Disparities that were searched, px of the image; infinite where there is no limit.
+    colors : ndarray, shape (n, 3), or None
+        Some pixels of the left image, red, green and blue of 0 to 255; None for a grey one.
+    """
+
+    left: NDArray[np.int16]
+    right: NDArray[np.int16]
+    grey: int
+    px: int
+    smallest: float
+    largest: float
+    colors: Array | None
+
+
+def warnings_of(result: StereoResult) -> tuple[str, ...]:
+    """What the user should know of a pair before the result is trusted, one sentence each.
+
+    Parameters
+    ----------
+    result : StereoResult
+        Of a matcher; read from a file or made by other means it has no pictures, and less can be told.
+
+    Returns
+    -------
+    tuple of str
+    """
+    found = [same_picture(result), unlike_pictures(result), differing_rows(result)]
+    if result.pictures is not None:
+        found += [unlike_brightness(result.pictures), blue_tissue(result.pictures)]
+    return tuple(text for text in found if text)
+
+
+def same_picture(result: StereoResult) -> str:
+    """A warning if left and right show the same; empty if they do not.
+
+    Examples
+    --------
+    >>> import bdis
+    >>> image = np.random.default_rng(0).integers(1, 255, (32, 48), dtype=np.uint8).repeat(4, 0).repeat(4, 1)
+    >>> same_picture(bdis.StereoMatcher("fast").match(image, image))
+    'left and right are the same picture: its disparity is 0 everywhere, and says nothing about depth'
+    """
+    small = result.pictures
+    if small is not None and small.left.any() and np.array_equal(small.left, small.right):
+        return "left and right are the same picture: its disparity is 0 everywhere, and says nothing about depth"
+    known = result.disparity[result.known]
+    if len(known) > FEW_KNOWN * result.disparity.size and np.percentile(np.abs(known), 95) < NO_PARALLAX_PX:
+        return "the disparity is 0 everywhere: left and right show the same view"
+    return ""
+
+
+def unlike_pictures(result: StereoResult) -> str:
+    """A warning if the images do not match, and why if that can be told; empty if they do.
+
+    Examples
+    --------
+    >>> import bdis
+    >>> from bdis.synthetic.renderer import render
+    >>> pair = render("tissue", 240, 320)
+    >>> unlike_pictures(bdis.StereoMatcher().match(pair.right, pair.left))
+    'left and right look swapped (or the cameras are turned towards each other: then set min_disparity below 0)'
+    """
+    small = result.pictures
+    seen = float(np.mean(small.left > 0)) if small is not None else 1.0
+    known = result.coverage / seen if seen > 0 else 0.0
+    if small is not None and small.left.any() and known < FEW_KNOWN and (reason := _other_reading(small)):
+        return reason
+    if known < HARDLY_ANY:
+        return (
+            f"only {known:.1%} of the pixels are known: do both images show the same scene, at the same time, and are "
+            "they rectified?"
+        )
+    return ""
+
+
+def differing_rows(result: StereoResult) -> str:
+    """A warning if rows of the right image were moved by more than a px; empty if they were not.
+
+    Examples
+    --------
+    >>> from bdis import StereoResult
+    >>> nothing = np.zeros((1, 1), np.float32)
+    >>> differing_rows(StereoResult(nothing, nothing, row_offset=-1.42))
+    'the right image lies 1.4 px higher than the left one: this result is corrected, but the calibration is not exact'
+    """
+    if not result.largest_row_offset > INEXACT_ROWS_PX:
+        return ""
+    where = "lower" if result.row_offset > 0 else "higher"
+    tilt = "" if result.row_tilt == 0 else f", and {result.largest_row_offset:.1f} px at one border"
+    return (
+        f"the right image lies {abs(result.row_offset):.1f} px {where} than the left one{tilt}: "
+        "this result is corrected, but the calibration is not exact"
+    )
+
+
+def unlike_brightness(small: SmallPair) -> str:
+    """A warning if one image is much brighter than the other; empty if it is not.
+
+    Examples
+    --------
+    >>> left = np.full((48, 64), 1600, np.int16)
+    >>> unlike_brightness(SmallPair(left, left // 2, 16, 8, 0, np.inf, None))
+    'the left image is 2.0 times as bright as the right one: with the same exposure more would be known'
+    """
+    seen = (small.left > 0) & (small.right > 0)
+    if not seen.any():
+        return ""
+    left, right = (max(float(np.median(image[seen])), 1.0) for image in (small.left, small.right))
+    if max(left, right) < UNLIKE_BRIGHTNESS * min(left, right):
+        return ""
+    brighter, other = ("left", "right") if left > right else ("right", "left")
+    factor = max(left, right) / min(left, right)
+    return (
+        f"the {brighter} image is {factor:.1f} times as bright as the {other} one: "
+        "with the same exposure more would be known"
+    )
+
+
+def blue_tissue(small: SmallPair) -> str:
+    """A warning if the left image is blue where nothing that an endoscope sees is; empty if it is not.
+
+    Examples
+    --------
+    >>> small = SmallPair(np.ones((2, 2)), np.ones((2, 2)), 16, 8, 0, np.inf, np.array([[60, 90, 180]]))
+    >>> blue_tissue(small)
+    'the colours look like BGR, as from cv2.imread, not RGB: pass bgr=True, or image[..., ::-1]'
+    """
+    if small.colors is None:
+        return ""
+    colors = small.colors[(small.colors.max(1) > _DARK) & (small.colors.min(1) < _BRIGHT)]
+    if not len(colors) or np.mean(colors[:, 2] > 1.1 * colors[:, 0]) < BLUE_SHARE:
+        return ""
+    return "the colours look like BGR, as from cv2.imread, not RGB: pass bgr=True, or image[..., ::-1]"
+
+
+# --- Readings of a pair -----------------------------------------------------------------------------------------------
+
+
+def _other_reading(small: SmallPair) -> str:
+    """In which way the images would match clearly better; empty if in none."""
+    left, right = (image.astype(np.float32) / small.grey for image in (small.left, small.right))
+    half = left.shape[1] // 2  # as far as disparities are tried
+    lowest = int(np.clip(np.floor(small.smallest / small.px), -half, half - 1))
+    highest = int(np.clip(np.ceil(min(small.largest / small.px, half)), lowest + 1, half))
+    as_given = _matching_share(left, right, lowest, highest)
+    readings = {
+        "left and right look swapped (or the cameras are turned towards each other: then set min_disparity below 0)":
+            (right, -half, lowest),
+        "one of the images looks mirrored": (right[:, ::-1], -half // 2, half // 2),
+        "one of the images looks upside down": (right[::-1], -half // 2, half // 2),
+        "one of the images looks turned by 180 degrees": (right[::-1, ::-1], -half // 2, half // 2),
+        **{
+            f"the right image looks about {abs(rows) * small.px} px {'lower' if rows > 0 else 'higher'} than the left "
+            "one: this pair does not look rectified": (_raised(right, rows), lowest, highest)
+            for rows in (-4, -3, -2, 2, 3, 4)
+        },
+    }  # fmt: skip
+    for text, (image, low, high) in readings.items():
+        if high > low and _matching_share(left, image, low, high) > CLEARLY_BETTER * as_given:
+            return text
+    return ""
+
+
+def _raised(image: Array, rows: int) -> Array:
+    """The image moved up by ``rows``; what is missing repeats the border."""
+    return image[np.clip(np.arange(len(image)) + rows, 0, len(image) - 1)]
+
+
+def _matching_share(left: Array, right: Array, low: int, high: int) -> float:
+    """Share of the left pixels that have a match: each other's best by correlation, and so has a neighbour."""
+    correlation = _correlations(left, right, low, high)
+    width, shifts = left.shape[1], np.arange(low, high + 1)
+    best = correlation.argmax(2)
+    from_right = np.arange(width)[:, None] + shifts  # the left column of each right column and shift
+    other = correlation[:, np.clip(from_right, 0, width - 1), np.arange(len(shifts))]
+    other[:, (from_right < 0) | (from_right >= width)] = -1
+    there = np.clip(np.arange(width) - shifts[best], 0, width - 1)
+    back = np.take_along_axis(other.argmax(2), there, 1)
+    is_mutual = (np.abs(back - best) <= 1) & (correlation.max(2) > _ALIKE)
+    agrees = (np.abs(np.diff(best, axis=1)) <= 1) & is_mutual[:, 1:] & is_mutual[:, :-1]
+    has_neighbour = np.zeros_like(is_mutual)
+    has_neighbour[:, 1:] |= agrees
+    has_neighbour[:, :-1] |= agrees
+    return float(has_neighbour.mean())
+
+
+def _correlations(left: Array, right: Array, low: int, high: int) -> Array:
+    """Correlation (h, w, shifts) of windows around left column x and right column x - shift; -1 beyond the border."""
+    columns = np.arange(left.shape[1])[:, None] - np.arange(low, high + 1)
+    inside = (columns >= 0) & (columns < left.shape[1])
+    columns = np.clip(columns, 0, left.shape[1] - 1)
+    left_mean, right_mean = _window_means(left), _window_means(right)
+    left_variance = _window_means(left * left) - left_mean**2
+    right_variance = _window_means(right * right) - right_mean**2
+    covariance = _window_means(left[..., None] * right[:, columns]) - left_mean[..., None] * right_mean[:, columns]
+    found = covariance / np.sqrt(np.maximum(left_variance[..., None] * right_variance[:, columns], _NOISE))
+    found[:, ~inside] = -1
+    return np.asarray(found)
+
+
+def _window_means(image: Array) -> Array:
+    """Means over the windows around all pixels of (h, w) or (h, w, n); the border is repeated."""
+    side = 2 * _RADIUS + 1
+    for axis in (0, 1):
+        around = [(_RADIUS + 1, _RADIUS) if each == axis else (0, 0) for each in range(image.ndim)]
+        sums = np.cumsum(np.pad(image, around, mode="edge"), axis, dtype=np.float64)
+        image = (np.take(sums, range(side, sums.shape[axis]), axis)
+                 - np.take(sums, range(sums.shape[axis] - side), axis)) / side  # fmt: skip
+    return image

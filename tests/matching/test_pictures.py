@@ -1,0 +1,120 @@
+"""Pictures that are no stereo pair get a warning in the result, and good pairs get none."""
+
+import numpy as np
+import pytest
+
+import bdis
+from bdis.synthetic.renderer import render
+
+PRESETS = ["balanced", "accurate", "fast", "paper"]
+SCENES = [("tissue", 1), ("colon", 2), ("instruments", 3)]
+
+
+@pytest.fixture(scope="module", params=SCENES, ids=lambda scene: scene[0])
+def pair(request):
+    return render(request.param[0], 240, 320, seed=request.param[1])
+
+
+@pytest.fixture(scope="module", params=PRESETS)
+def matcher(request):
+    return bdis.StereoMatcher(request.param)
+
+
+def said(matcher, left, right, **options):
+    return " / ".join(matcher.match(np.ascontiguousarray(left), np.ascontiguousarray(right), **options).warnings)
+
+
+def test_good_pairs_get_no_warning(pair, matcher):
+    assert matcher.match(pair.left, pair.right).warnings == ()
+
+
+def test_a_swapped_pair_was_an_empty_view_without_a_word(pair, matcher):
+    assert "left and right look swapped" in said(matcher, pair.right, pair.left)
+
+
+def test_the_same_picture_twice_gave_disparity_0_without_a_word(pair, matcher):
+    assert "left and right are the same picture" in said(matcher, pair.left, pair.left)
+
+
+def test_the_same_picture_compressed_twice_is_noticed_too(pair):
+    noise = np.random.default_rng(0).integers(-1, 2, pair.left.shape)
+    again = np.clip(pair.left.astype(int) + noise, 1, 255).astype(np.uint8)
+    assert "show the same view" in said(bdis.StereoMatcher(), pair.left, again)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (lambda image: image[:, ::-1], "mirrored"),
+        (lambda image: image[::-1], "upside down"),
+        (lambda image: image[::-1, ::-1], "turned by 180 degrees"),
+        (lambda image: np.roll(image, 14, 0), "lower than the left one: this pair does not look rectified"),
+        (lambda image: np.roll(image, -11, 0), "higher than the left one: this pair does not look rectified"),
+    ],
+    ids=["mirrored", "upside down", "turned", "lower", "higher"],
+)
+def test_what_happened_to_one_image_is_told(pair, change, word):
+    matcher = bdis.StereoMatcher()
+    assert word in said(matcher, pair.left, change(pair.right))
+
+
+def test_both_images_mirrored_look_swapped(pair):
+    assert "swapped" in said(bdis.StereoMatcher(), pair.left[:, ::-1], pair.right[:, ::-1])
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_unrelated_pictures_are_told(preset):
+    one, other = render("tissue", 240, 320, seed=5), render("colon", 240, 320, seed=6)
+    assert "do both images show the same scene" in said(bdis.StereoMatcher(preset), one.left, other.right)
+
+
+def test_differently_exposed_pictures_are_told(pair, matcher):
+    dark = np.maximum(pair.right // 2, 1)
+    assert "the left image is 2.0 times as bright as the right one" in said(matcher, pair.left, dark)
+    assert "the right image is" in said(matcher, np.maximum(pair.left // 2, 1), pair.right)
+    slightly = np.maximum(0.9 * pair.right, 1).astype(np.uint8)
+    assert said(matcher, pair.left, slightly) == ""
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.float32])
+def test_blue_tissue_comes_from_cv2_imread(pair, kind):
+    matcher = bdis.StereoMatcher("fast")
+    left, right = (
+        (image.astype(float) * (257 if kind == np.uint16 else 1)).astype(kind) for image in (pair.left, pair.right)
+    )
+    assert said(matcher, left, right) == ""
+    blue = left[..., ::-1], right[..., ::-1]
+    assert "the colours look like BGR" in said(matcher, *blue)
+    assert said(matcher, *blue, bgr=True) == ""
+    expected = matcher.match(left, right)
+    found = matcher.match(*blue, bgr=True)
+    np.testing.assert_array_equal(found.disparity, expected.disparity)
+
+
+def test_verged_cameras_are_not_swapped_ones(pair):
+    cut = 60
+    left, right = pair.left[:, cut:], pair.right[:, :-cut]
+    assert said(bdis.StereoMatcher(min_disparity=-cut), left, right) == ""
+    assert "turned towards each other: then set min_disparity" in said(bdis.StereoMatcher(), left, right)
+
+
+def test_black_pictures_are_not_the_same_scene():
+    black = np.zeros((64, 96), np.uint8)
+    (text,) = bdis.StereoMatcher().match(black, black).warnings
+    assert text.startswith("only 0.0% of the pixels are known")
+
+
+def test_results_without_pictures_have_their_own_warnings():
+    zero = np.zeros((4, 6), np.float32)
+    assert bdis.StereoResult(zero, zero + 1).warnings == (
+        "the disparity is 0 everywhere: left and right show the same view",
+    )
+    nothing = bdis.StereoResult(zero * np.nan, zero)
+    assert nothing.warnings[0].startswith("only 0.0% of the pixels are known")
+    assert bdis.StereoResult(zero + 9, zero + 1).warnings == ()
+
+
+def test_asking_for_warnings_does_not_change_the_result(pair):
+    first, second = (bdis.StereoMatcher("fast").match(pair.left, pair.right) for _ in range(2))
+    assert first.warnings == second.warnings
+    np.testing.assert_array_equal(first.disparity, second.disparity)
