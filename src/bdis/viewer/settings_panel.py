@@ -78,7 +78,7 @@ class SettingsControls:
                 values = {name: _value(name, control.value) for name, control in self._controls.items()}
                 settings = replace(self._base, **values)
                 self._use(StereoMatcher(settings))
-            except (ValueError, TypeError) as error:
+            except Exception as error:  # whatever it is, the stream goes on with the settings before
                 return self._show_error(f"{error}. The last good settings stay in use until this is corrected.")
             self._show_error(None)
 

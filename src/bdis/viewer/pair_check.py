@@ -1,0 +1,106 @@
+"""Checks now and then whether the pictures can be a pair, so that the page warns of what the matcher cannot see."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from ..cameras.checks import check_rectification, row_warning
+from ..video.stream.depth_stream import DepthFrame
+
+CHECK_S = 2.0  # between two checks
+MOST_OF_A_CORE = 0.05  # a check that takes longer comes less often
+LOW_COVERAGE = 0.2  # below this the page warns
+
+
+class PairCheck:
+    """Checks the newest frame in a thread of its own: finding features takes longer than matching.
+
+    Attributes
+    ----------
+    newest : DepthFrame or None
+        What is to be checked; assign the frame that is displayed.
+    """
+
+    def __init__(self) -> None:
+        self.newest: DepthFrame | None = None
+        self._found: tuple[str, ...] = ()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="bdis-viewer-check", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def warnings(self, frame: DepthFrame) -> tuple[str, ...]:
+        """What to tell the user of a frame: what its result shows, and what the latest check has found.
+
+        Parameters
+        ----------
+        frame : DepthFrame
+            The one that is displayed.
+
+        Returns
+        -------
+        tuple of str
+        """
+        return (*result_warnings(frame), *self._found)
+
+    def _run(self) -> None:
+        checked: DepthFrame | None = None
+        wait_s = 0.1
+        while not self._stop.wait(wait_s):
+            frame, wait_s = self.newest, 0.1
+            if frame is None or frame is checked:
+                continue
+            begin = time.thread_time()
+            self._found = pair_warnings(frame)
+            checked = frame
+            wait_s = max(CHECK_S, (time.thread_time() - begin) / MOST_OF_A_CORE)
+
+
+def result_warnings(frame: DepthFrame) -> tuple[str, ...]:
+    """What the result of a frame itself shows: rows that differ, and few known pixels.
+
+    Parameters
+    ----------
+    frame : DepthFrame
+        A matched pair.
+
+    Returns
+    -------
+    tuple of str
+    """
+    found = []
+    rows = row_warning(frame.result)
+    if rows is not None:
+        found.append(rows)
+    coverage = frame.result.coverage
+    if coverage < LOW_COVERAGE:
+        how_many = "no pixel has" if coverage == 0 else f"only {100 * coverage:.1f} % of the pixels have"
+        found.append(f"{how_many} a disparity: the pictures may not be a rectified pair, left and right in this order")
+    return tuple(found)
+
+
+def pair_warnings(frame: DepthFrame) -> tuple[str, ...]:
+    """What features of both pictures show: swapped, not rectified, or not a pair.
+
+    Parameters
+    ----------
+    frame : DepthFrame
+        A matched pair.
+
+    Returns
+    -------
+    tuple of str
+    """
+    try:
+        return check_rectification(frame.left, frame.right, frame.result).warnings
+    except Exception as error:  # the view goes on without the check, but not in silence
+        return (f"whether the pictures are a rectified pair could not be checked: {error}",)
