@@ -16,17 +16,17 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def scene():
     return render("tissue", HEIGHT, WIDTH, seed=2)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def rig(scene):
     return Rig(scene.focal_px, (WIDTH - 1) / 2, (HEIGHT - 1) / 2, scene.baseline_mm, size=(WIDTH, HEIGHT))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def moving():
     """A video whose frames are rendered once for all tests."""
     source = RenderedSource("tissue", frames=100_000, distinct=12, fps=20, height=HEIGHT, width=WIDTH)
@@ -35,7 +35,7 @@ def moving():
     return source
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

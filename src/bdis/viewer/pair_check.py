@@ -6,15 +6,21 @@ import threading
 import time
 
 from ..cameras.checks import check_rectification, row_warning
-from ..video.stream.depth_stream import DepthFrame
+from ..video.stream.depth_stream import DepthFrame, DepthStream
 
-CHECK_S = 2.0  # between two checks
-MOST_OF_A_CORE = 0.05  # a check that takes longer comes less often
+CHECK_S = 2.0  # between two checks while frames come
+MOST_OF_A_CORE = 0.1  # a check that takes longer comes less often
+_LOOK_S = 0.1  # how soon a new frame is noticed
 LOW_COVERAGE = 0.2  # below this the page warns
 
 
 class PairCheck:
     """Checks the newest frame in a thread of its own: finding features takes longer than matching.
+
+    Parameters
+    ----------
+    stream : DepthStream
+        Where the frames come from; while it is paused, a new one is checked at once.
 
     Attributes
     ----------
@@ -22,7 +28,8 @@ class PairCheck:
         What is to be checked; assign the frame that is displayed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stream: DepthStream):
+        self._stream = stream
         self.newest: DepthFrame | None = None
         self._found: tuple[str, ...] = ()
         self._stop = threading.Event()
@@ -54,15 +61,13 @@ class PairCheck:
 
     def _run(self) -> None:
         checked: DepthFrame | None = None
-        wait_s = 0.1
-        while not self._stop.wait(wait_s):
-            frame, wait_s = self.newest, 0.1
-            if frame is None or frame is checked:
+        due_s = 0.0
+        while not self._stop.wait(_LOOK_S):
+            frame, now = self.newest, time.monotonic()
+            if frame is None or frame is checked or not (now >= due_s or self._stream.is_paused):
                 continue
-            begin = time.thread_time()
-            self._found = pair_warnings(frame)
-            checked = frame
-            wait_s = max(CHECK_S, (time.thread_time() - begin) / MOST_OF_A_CORE)
+            self._found, checked = pair_warnings(frame), frame
+            due_s = now + max(CHECK_S, (time.monotonic() - now) / MOST_OF_A_CORE)
 
 
 def result_warnings(frame: DepthFrame) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ class Viewer:
         self._page_options: dict[str, Any] = {
             "folder": Path(out), "preset": preset, "max_depth_mm": max_depth_mm, "is_turning": is_turning,
         }  # fmt: skip
-        self._receiver, self._pair_check = FrameReceiver(stream), PairCheck()
+        self._receiver, self._pair_check = FrameReceiver(stream), PairCheck(stream)
         self._panels: list[Panel] = []
         self._scene: SceneView | None = None
         self._click: tuple[Any, Any] | None = None  # ray of the latest click that was not looked up yet
