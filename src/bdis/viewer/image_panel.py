@@ -27,7 +27,7 @@ class ImagePanel(Panel):
         gui = page.gui
         self._has_ranges = False
         self._is_fit_requested = threading.Event()
-        panel = gui.add_panel()
+        self._panel = panel = gui.add_panel()
         with panel.add_tab("Pictures"):
             self._warnings = gui.add_html("")  # above the depth, where the user looks
             blank = np.full((30, 40, 3), UNKNOWN_ON_DARK, np.uint8)
@@ -68,7 +68,10 @@ class ImagePanel(Panel):
         self._pixel.content = box(pixel_text(maps, self._page.pixel)[0])
 
     def refresh(self) -> None:
-        self._warnings.content = warnings_text(self._page.warnings)
+        text = warnings_text(self._page.warnings)
+        if text and not self._warnings.content:
+            self._panel.expand()  # a user may have minimised it
+        self._warnings.content = text
 
     def _bar(self, what: str, name: str, has_unknown: bool = True) -> str:
         unit, value_range = unit_of(name, self._page.rig), self._page.display.range_of(name)
