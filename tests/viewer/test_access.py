@@ -14,7 +14,7 @@ from bdis.viewer import Viewer
 from bdis.viewer.access import Access
 
 from .attack import opens
-from .pages import StillSource, drawn, wait_for_page, watching
+from .pages import StillSource, watching
 
 
 def has_ipv6():
@@ -123,7 +123,6 @@ def test_no_other_page_can_embed_this_one(scene, rig):
 def test_the_page_with_a_token_works_in_a_browser_and_after_a_reload(scene, rig, open_page):
     with watching(StillSource(scene, rig), at_end="wait", host="0.0.0.0") as viewer:
         page = open_page(viewer)
-        wait_for_page(page, lambda: drawn(page).max() > 100)
         page.reload()
         page.get_by_text("Coverage").wait_for()
         page.goto(viewer.url.partition("?")[0])  # as a user who types the address again

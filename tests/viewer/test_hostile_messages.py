@@ -211,3 +211,11 @@ def test_the_browser_shows_the_value_that_is_in_use_after_a_refusal(scene, rig, 
         assert opens(viewer)
         page.reload()
         page.get_by_text("Coverage").wait_for()
+
+
+@pytest.mark.parametrize("time_s", [float("nan"), float("inf")])
+def test_a_stream_refuses_to_seek_to_no_time(moving, time_s):
+    with watching(moving) as viewer:
+        with pytest.raises(ValueError, match="expected a number of seconds"):
+            viewer.stream.seek(time_s)
+        assert lives(viewer)

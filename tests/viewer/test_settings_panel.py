@@ -89,6 +89,16 @@ def test_a_changed_control_is_used_and_a_wrong_one_says_why(panel):
     assert used[-1].settings.max_disparity == 64
 
 
+def test_any_error_of_a_matcher_is_shown_and_leaves_the_settings():
+    def use(matcher):
+        raise MemoryError("no memory for this")
+
+    gui = FakeGui()
+    SettingsControls(gui, bdis.PRESETS["balanced"], "balanced", use)
+    gui.change("Patch size, px", 12)
+    assert "no memory for this. The last good settings stay in use" in gui.message.content
+
+
 def test_a_preset_fills_the_controls_and_keeps_variance_and_threads(panel):
     gui, used = panel
     gui.change("Preset", "paper")

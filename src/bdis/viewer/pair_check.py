@@ -9,7 +9,7 @@ from ..cameras.checks import check_rectification, row_warning
 from ..video.stream.depth_stream import DepthFrame, DepthStream
 
 CHECK_S = 2.0  # between two checks while frames come
-MOST_OF_A_CORE = 0.1  # a check that takes longer comes less often
+LARGEST_SHARE = 0.1  # of the time; a check that takes longer comes less often
 _LOOK_S = 0.1  # how soon a new frame is noticed
 LOW_COVERAGE = 0.2  # below this the page warns
 
@@ -67,7 +67,7 @@ class PairCheck:
             if frame is None or frame is checked or not (now >= due_s or self._stream.is_paused):
                 continue
             self._found, checked = pair_warnings(frame), frame
-            due_s = now + max(CHECK_S, (time.monotonic() - now) / MOST_OF_A_CORE)
+            due_s = now + max(CHECK_S, (time.monotonic() - now) / LARGEST_SHARE)
 
 
 def result_warnings(frame: DepthFrame) -> tuple[str, ...]:

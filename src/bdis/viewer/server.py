@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..common.optional import require
-from .access import Access
+from .access import Access, is_loopback
 from .guard import MAX_BYTES, Guard
 
 PORTS_TRIED = 100
@@ -76,7 +76,8 @@ def start_server(host: str, port: int, label: str, names: tuple[str, ...] = ()) 
         The server cannot listen on ``host``, or all ports are in use.
     """
     viser = require("viser", "the viewer")
-    access, guard = Access(host, _free_port(host, port), (*names, socket.gethostname())), Guard()
+    own = () if is_loopback(host) else (socket.gethostname(),)
+    access, guard = Access(host, _free_port(host, port), (*names, *own)), Guard()
     with _starting, _silence(), _guarded(access, guard):
         server = viser.ViserServer(host, access.port, label=label, verbose=False)
     # A page could request this: it would make the page available through a server on the internet.
