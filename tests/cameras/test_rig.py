@@ -206,3 +206,12 @@ def test_own_file_of_another_kind_is_refused(tmp_path):
     path.write_text('format = "bdis-rig"\nfocal_px = 1\ncx = 1\ncy = 1\nbaseline = 5')
     with pytest.raises(ValueError, match="without baseline_mm, with unknown baseline"):
         bdis.Rig.load(path)
+
+
+@pytest.mark.parametrize("disparity", [1e-45, 1e-30, 1e-12])
+def test_points_almost_at_infinity_are_no_overflow(disparity):
+    given = result([[disparity]], [[0.01]])
+    rig = bdis.Rig(500, 100, 50, 5)
+    assert rig.depth(given)[0, 0] > 1e12
+    assert rig.depth_sigma(given)[0, 0] > 1e12
+    assert rig.depth_interval(given)[1][0, 0] == np.inf

@@ -89,6 +89,16 @@ def test_a_changed_control_is_used_and_a_wrong_one_says_why(panel):
     assert used[-1].settings.max_disparity == 64
 
 
+def test_any_error_of_a_matcher_is_shown_and_leaves_the_settings():
+    def use(matcher):
+        raise MemoryError("no memory for this")
+
+    gui = FakeGui()
+    SettingsControls(gui, bdis.PRESETS["balanced"], "balanced", use)
+    gui.change("Patch size, px", 12)
+    assert "no memory for this. The last good settings stay in use" in gui.message.content
+
+
 def test_a_preset_fills_the_controls_and_keeps_variance_and_threads(panel):
     gui, used = panel
     gui.change("Preset", "paper")
@@ -99,9 +109,10 @@ def test_a_preset_fills_the_controls_and_keeps_variance_and_threads(panel):
 
 def test_a_preset_keeps_the_factor_on_sigma_of_the_rig():
     gui, used = FakeGui(), []
-    SettingsControls(gui, replace(bdis.PRESETS["balanced"], sigma_scale=1.31), "balanced", used.append)
+    of_rig = {"sigma_scale": 1.31, "min_disparity": -30.0, "max_disparity": 470.0, "bits": 12}
+    SettingsControls(gui, replace(bdis.PRESETS["balanced"], **of_rig), "balanced", used.append)
     gui.change("Preset", "fast")
-    assert used[-1].settings == replace(bdis.PRESETS["fast"], sigma_scale=1.31)
+    assert used[-1].settings == replace(bdis.PRESETS["fast"], **of_rig)
 
 
 def test_a_whole_number_that_may_be_empty_is_one(panel):

@@ -1,9 +1,7 @@
 """The viewer in a real browser, and what must hold without one: settings, clicks, memory, and an end without noise."""
 
-import contextlib
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -32,154 +30,27 @@ from bdis.viewer.page import Panel
 from bdis.viewer.playback_panel import PlaybackPanel
 from bdis.viewer.status_panel import StatusPanel
 
-HEIGHT, WIDTH = 120, 160
-FLAGS = [
-    "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+from .pages import (
+    HEIGHT,
+    WIDTH,
+    StillSource,
+    body,
+    drawn,
+    enter,
+    field,
+    map_picture,
+    panel,
+    press,
+    statistic,
+    wait_for_page,
+    wait_until,
+    watching,
+)  # fmt: skip
+
 COMMAND = [sys.executable, "-c", "from bdis.cli import main; main()"]
 
 
-class StillSource(NumberedSource):
-    """One pair, with or without a rig."""
-
-    def __init__(self, pair, rig):
-        super().__init__("still", 1)
-        self._pair, self._rig = pair, rig
-
-    @property
-    def rig(self):
-        return self._rig
-
-    def _load(self, index):
-        return self._pair.left, self._pair.right
-
-
-@pytest.fixture(scope="module")
-def scene():
-    return render("tissue", HEIGHT, WIDTH, seed=2)
-
-
-@pytest.fixture(scope="module")
-def rig(scene):
-    return Rig(scene.focal_px, (WIDTH - 1) / 2, (HEIGHT - 1) / 2, scene.baseline_mm, size=(WIDTH, HEIGHT))
-
-
-@pytest.fixture(scope="module")
-def moving():
-    """A video whose frames are rendered once for all tests."""
-    source = RenderedSource("tissue", frames=100_000, distinct=12, fps=20, height=HEIGHT, width=WIDTH)
-    for index in range(12):
-        source._load(index)
-    return source
-
-
-@contextlib.contextmanager
-def watching(source, matcher=None, *, paced=True, at_end="loop", **options):
-    """A viewer with its first frame."""
-    source.close()  # from its beginning
-    matcher = matcher or bdis.StereoMatcher("fast", variance=True)
-    stream = DepthStream(source, matcher, paced=paced, at_end=at_end)
-    with Viewer(stream, port=0, preset="fast", **options) as viewer:
-        assert viewer.wait_for_frame(90)
-        yield viewer
-
-
-def panel(viewer, kind):
-    return next(panel for panel in viewer._panels if isinstance(panel, kind))
-
-
-def wait_until(is_so, seconds=20.0, what="it"):
-    end = time.monotonic() + seconds
-    while not (value := is_so()):
-        assert time.monotonic() < end, f"{what} did not come about in {seconds:g} s"
-        time.sleep(0.05)
-    return value
-
-
 # ------------------------------------------------------------ with a browser
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip("there is no chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        try:
-            browser = driver.chromium.launch(executable_path=path, args=FLAGS)
-        except playwright.Error as error:
-            pytest.skip(f"chromium does not start here: {error.message.splitlines()[0]}")
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_page(chromium):
-    """Opens pages that record what they ask the network for, and closes them."""
-    opened = []
-
-    def open_page(viewer, width=1000, height=640):
-        page = chromium.new_page(viewport={"width": width, "height": height})
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("websocket", lambda websocket: page.asked.append(websocket.url))
-        opened.append(page)
-        page.goto(viewer.url)
-        page.get_by_text("Coverage").wait_for()
-        return page
-
-    yield open_page
-    for page in opened:
-        page.close()
-
-
-def drawn(page):
-    """The pixels of the 3-D view."""
-    import cv2
-
-    png = page.locator("canvas").first.screenshot()
-    return cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR).astype(int)
-
-
-def wait_for_page(page, is_so, seconds=20.0):
-    """As ``wait_until``, but lets the page work meanwhile."""
-    end = time.monotonic() + seconds
-    while not (value := is_so()):
-        assert time.monotonic() < end, page.inner_text("body")
-        page.wait_for_timeout(100)
-    return value
-
-
-def body(page):
-    return page.inner_text("body")
-
-
-def statistic(page, name):
-    """A number of the live statistics."""
-    return float(re.search(rf"{name}\s+([\d.]+)", body(page))[1])
-
-
-def press(page, button):
-    page.get_by_role("button", name=button, exact=True).click()
-
-
-def field(page, label):
-    """Where to type a value: the first input of the row with that label."""
-    return (
-        page.get_by_text(label, exact=True).locator("xpath=ancestor::*[.//input][1]//input[not(@type='hidden')]").first
-    )
-
-
-def enter(page, label, value):
-    field(page, label).fill(str(value))
-    field(page, label).press("Enter")
-
-
-def map_picture(page):
-    """Where the picture of the map is: another address for another picture."""
-    return page.locator("img").nth(1).get_attribute("src")
 
 
 def test_the_page_shows_a_moving_cloud_and_asks_nobody_else(moving, open_page):

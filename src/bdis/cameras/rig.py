@@ -146,7 +146,7 @@ class Rig:
         [[nan, 50.0]]
         """
         shift = self._disparity_from_infinity(result)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             depth = np.where(shift > 0, np.float32(self.focal_px * self.baseline_mm) / shift, np.float32(np.nan))
             if max_depth_mm is not None:
                 depth[depth > max_depth_mm] = np.nan
@@ -184,7 +184,7 @@ class Rig:
         """
         variance = result.known_variance()
         shift = self._disparity_from_infinity(result)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slope = np.float32(self.focal_px * self.baseline_mm) / (shift * shift)  # mm per px
             return np.where(shift > 0, slope * slope * variance, np.float32(np.nan))
 
@@ -252,7 +252,7 @@ class Rig:
         width = result.interval(share)
         shift = self._disparity_from_infinity(result)
         scale = np.float32(self.focal_px * self.baseline_mm)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             farthest = np.where(shift > width, scale / (shift - width), np.float32(np.inf))
             is_unknown = ~(shift > 0) | np.isnan(width)
             return (
@@ -279,7 +279,7 @@ class Rig:
         25.0
         """
         depth_mm = np.asarray(depth_mm, np.float32)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shift = np.float32(self.focal_px * self.baseline_mm) / depth_mm
         return np.asarray(np.where(depth_mm > 0, shift - np.float32(self.doffs), np.nan), np.float32)
 

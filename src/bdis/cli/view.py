@@ -29,8 +29,18 @@ class PageOptions:
 
     host: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 makes the page visible to other machines."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; 0.0.0.0 makes the page visible to other machines, with a token in its address.",
+        ),
     ] = "127.0.0.1"
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name under which other machines open the page, if not by number or this machine's own; repeatable.",
+        ),
+    ] = None
     port: Annotated[
         int,
         typer.Option(
@@ -131,11 +141,16 @@ def show(
     )  # fmt: skip
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=out, preset=preset, max_depth_mm=max_depth_mm,
-        is_turning=True, title=f"bdis · {_short(source.name)}",
+        is_turning=True, title=f"bdis · {_short(source.name)}", names=page.name or (),
     )  # fmt: skip
     with viewer:
-        others = ", and from other machines at the address of this one" if page.host in ("0.0.0.0", "::") else ""
-        terminal.say(f"{source.name} is at {viewer.url}{others}  (Ctrl-C ends)")
+        terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")
+        if viewer.shared_url:
+            terminal.say(f"from other machines: {viewer.shared_url}")
+            terminal.warn(
+                "the page can be opened from other machines: whoever has this address sees the pictures and can change "
+                "the settings, and what is sent is not encrypted; use it only in a network that you trust"
+            )
         if stream.rig is None:
             terminal.warn("no calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM")
         if page.browser and _has_screen():

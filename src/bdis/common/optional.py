@@ -10,6 +10,7 @@ _EXTRA = {
     "av": "video",
     "viser": "viewer",
     "websockets": "viewer",
+    "msgspec": "viewer",
 }
 
 

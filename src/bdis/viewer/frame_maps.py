@@ -12,7 +12,7 @@ from ..common.arrays import Array
 from ..files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 from ..matching.result import StereoResult
 from ..video.stream.depth_stream import DepthFrame
-from .display_options import Range
+from .display_options import MAPS, Range
 
 _COLORMAPS = {**COLORMAPS, "sigma": "plasma", "probability": "viridis"}  # none starts with black: the page is dark
 
@@ -69,7 +69,16 @@ class FrameMaps:
         return self._within_max_depth(np.where(self.result.known, self.result.probability, np.float32(np.nan)))
 
     def __getitem__(self, name: str) -> Array:
-        return np.asarray(getattr(self, name))
+        match name:
+            case "depth":
+                return self.depth
+            case "disparity":
+                return self.disparity
+            case "sigma":
+                return self.sigma
+            case "probability":
+                return self.probability
+        raise KeyError(name)
 
     def _within_max_depth(self, values: Array) -> Array:
         if self.rig is None or self.max_depth_mm is None:
@@ -106,8 +115,7 @@ def map_names(rig: Rig | None, has_sigma: bool) -> tuple[str, ...]:
     >>> map_names(None, has_sigma=False)
     ('disparity', 'probability')
     """
-    names = ("depth", "disparity", "sigma", "probability")
-    return tuple(name for name in names if (name != "depth" or rig) and (name != "sigma" or has_sigma))
+    return tuple(name for name in MAPS if (name != "depth" or rig) and (name != "sigma" or has_sigma))
 
 
 def unit_of(name: str, rig: Rig | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -42,6 +43,36 @@ def notice(text: str, kind: str) -> str:
     return (
         f"<div style='margin:0 0.6em 0.5em 0.6em;padding:0.4em 0.7em;border-left:4px solid {color};"
         f"background:{color}22;font-size:0.85em;line-height:1.4;overflow-wrap:anywhere'>{shown}</div>"
+    )
+
+
+def warnings_text(warnings: Sequence[str]) -> str:
+    """What is wrong with the frame that is displayed, so that nobody overlooks it.
+
+    Parameters
+    ----------
+    warnings : sequence of str
+        Plain sentences, without capital and full stop.
+
+    Returns
+    -------
+    str
+        HTML; empty if there is nothing to say.
+
+    Examples
+    --------
+    >>> warnings_text([])
+    ''
+    >>> "Rows &lt; columns.</li>" in warnings_text(["rows < columns"])
+    True
+    """
+    if not warnings:
+        return ""
+    lines = "".join(f"<li>{html.escape(text[:1].upper() + text[1:].rstrip('.'))}.</li>" for text in warnings)
+    return (
+        "<div role='alert' style='margin:0 0.6em 0.6em 0.6em;padding:0.6em 0.8em;background:#b3261e;color:#fff;"
+        "border-radius:4px;font-size:0.95em;line-height:1.4;overflow-wrap:anywhere'>"
+        f"<b>Check before you trust this depth</b><ul style='margin:0.3em 0 0 0;padding-left:1.2em'>{lines}</ul></div>"
     )
 
 

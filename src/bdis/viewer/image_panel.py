@@ -6,10 +6,11 @@ import threading
 
 import numpy as np
 
+from ..cameras.rectifier import Rectifier
 from ..cameras.rgb import as_rgb_bytes
 from ..files.colors import UNKNOWN_ON_DARK
 from .frame_maps import FrameMaps, colored, unit_of
-from .html_text import box, color_bar, pixel_text
+from .html_text import box, color_bar, pixel_text, warnings_text
 from .page import Page, Panel
 
 MAX_WIDTH = 640  # px; of larger images only every so many pixels are sent
@@ -26,12 +27,15 @@ class ImagePanel(Panel):
         gui = page.gui
         self._has_ranges = False
         self._is_fit_requested = threading.Event()
-        panel = gui.add_panel()
+        self._panel = panel = gui.add_panel()
         with panel.add_tab("Pictures"):
+            self._warnings = gui.add_html("")  # above the depth, where the user looks
             blank = np.full((30, 40, 3), UNKNOWN_ON_DARK, np.uint8)
-            self._left = gui.add_image(blank, label="Left image, rectified", format="jpeg", jpeg_quality=_JPEG_QUALITY)
+            # Images that come without raw cameras are said to be rectified; whether they are, nobody has made sure.
+            caption = "Left image, as rectified" if isinstance(page.stream.camera, Rectifier) else "Left image"
+            self._left = gui.add_image(blank, label=caption, format="jpeg", jpeg_quality=_JPEG_QUALITY)
             choice = gui.add_dropdown("Map", page.map_names, initial_value=page.map_names[0])
-            choice.on_update(lambda event: page.change_display(shown_map=choice.value))
+            page.on_change(choice, lambda event: page.change_display(shown_map=choice.value))
             self._map = gui.add_image(blank, format="jpeg", jpeg_quality=_JPEG_QUALITY)
             self._bars = gui.add_html("")
             self._pixel = gui.add_html("")
@@ -45,8 +49,8 @@ class ImagePanel(Panel):
                 }
                 fit = gui.add_button("Fit to this frame", hint="Sets the ranges to the values of the current frame.")
         for control in self._ranges.values():
-            control.on_update(lambda event: self._take_ranges())
-        fit.on_click(lambda event: self._request_fit())
+            page.on_change(control, lambda event: self._take_ranges())
+        fit.on_click(page.answering(fit.label, lambda event: self._request_fit()))
         panel.dock_left()
         panel.set_width(PANEL_WIDTH)
 
@@ -62,6 +66,12 @@ class ImagePanel(Panel):
             bars.append(self._bar("Cloud", display.cloud_color, has_unknown=False))
         self._bars.content = "".join(bars)
         self._pixel.content = box(pixel_text(maps, self._page.pixel)[0])
+
+    def refresh(self) -> None:
+        text = warnings_text(self._page.warnings)
+        if text and not self._warnings.content:
+            self._panel.expand()  # a user may have minimised it
+        self._warnings.content = text
 
     def _bar(self, what: str, name: str, has_unknown: bool = True) -> str:
         unit, value_range = unit_of(name, self._page.rig), self._page.display.range_of(name)
@@ -79,6 +89,7 @@ class ImagePanel(Panel):
         self._page.change_display(ranges=ranges)
         for name, control in self._ranges.items():
             control.value = ranges[name]
+            self._page.show_message(control.label, None)
 
     def _request_fit(self) -> None:
         self._is_fit_requested.set()
@@ -86,10 +97,5 @@ class ImagePanel(Panel):
 
     def _take_ranges(self) -> None:
         ranges = {name: control.value for name, control in self._ranges.items()}
-        for name, (low, high) in ranges.items():
-            if not low < high:
-                text = f"the colours of {name} range from {low:g} to {high:g}; the first value must be the smaller one"
-                return self._page.show_message("display", text)
-        self._page.show_message("display", None)
         if ranges != self._page.display.ranges:
             self._page.change_display(ranges=ranges)

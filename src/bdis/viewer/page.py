@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from .display_options import DisplayOptions
 from .frame_maps import FrameMaps, map_names
 from .html_text import notice
 from .receiver import FrameReceiver
+from .server import PageServer
+
+REFUSAL_S = 20.0  # how long the page says that a value was refused
 
 
 class Page:
@@ -19,7 +23,7 @@ class Page:
 
     Parameters
     ----------
-    server : viser.ViserServer
+    server : PageServer
         Serves the page.
     receiver : FrameReceiver
         Has the newest frame.
@@ -34,6 +38,8 @@ class Page:
 
     Attributes
     ----------
+    guard : Guard
+        Checks what browsers send.
     gui : viser.GuiApi
         Creates controls.
     stream : DepthStream
@@ -54,7 +60,7 @@ class Page:
 
     def __init__(
         self,
-        server: Any,
+        server: PageServer,
         receiver: FrameReceiver,
         *,
         title: str,
@@ -63,7 +69,7 @@ class Page:
         max_depth_mm: float | None,
         is_turning: bool,
     ):
-        self.server, self.gui, self.receiver, self.stream = server, server.gui, receiver, receiver.stream
+        self.guard, self.gui, self.receiver, self.stream = server.guard, server.viser.gui, receiver, receiver.stream
         self.title, self.folder, self.preset = title, folder, preset
         self.rig = self.stream.rig
         self.map_names = map_names(self.rig, bool(self.stream.matcher.settings.variance))
@@ -73,6 +79,64 @@ class Page:
         self.needs_redraw = False
         self._lock = threading.Lock()
         self._messages: dict[str, tuple[str, float]] = {}  # HTML of each topic, and when it disappears
+        self.warnings: tuple[str, ...] = ()
+        self.guard.refused = self._say_refused
+
+    def on_change(self, control: Any, action: Callable[[Any], None]) -> None:
+        """Call a function with viser's event whenever a control changes; the page shows what it raises.
+
+        Parameters
+        ----------
+        control : viser.GuiInputHandle
+            Of this page.
+        action : callable
+            Its exceptions never reach viser.
+        """
+        control.on_update(self.answering(control.label, action))
+
+    def on_press(self, buttons: Any, action: Callable[[str, Any], None]) -> None:
+        """Call a function with the name of a button of a group and the browser in which it was pressed.
+
+        Parameters
+        ----------
+        buttons : viser.GuiButtonGroupHandle
+            Of this page.
+        action : callable
+            Must not take long: no browser is served meanwhile.
+        """
+        act = self.answering(buttons.label, lambda event: action(event.target.value, event.client))
+
+        async def pressed(event: Any) -> None:  # viser calls it at once, before another press changes the value
+            act(event)
+
+        buttons.on_click(pressed)
+
+    def answering(self, label: str, action: Callable[[Any], None]) -> Callable[[Any], None]:
+        """The same function for a control, but the page shows what it raises, until a user sets the control again."""
+
+        def act(event: Any) -> None:
+            try:
+                action(event)
+            except Exception as error:
+                self.show_message(label, f"{label}: {error}")
+            else:
+                if event.client is not None:  # else the viewer itself has changed it
+                    self.show_message(label, None)
+
+        return act
+
+    def _say_refused(self, label: str, reason: str) -> None:
+        self.show_message("refused", f"{label}: {reason}. The value before stays in use.", seconds=REFUSAL_S)
+
+    def show_warnings(self, warnings: Sequence[str]) -> None:
+        """Show what is wrong with the frame, prominently, until it is called again.
+
+        Parameters
+        ----------
+        warnings : sequence of str
+            Plain sentences; empty: nothing is wrong.
+        """
+        self.warnings = tuple(dict.fromkeys(warnings))
 
     def change_display(self, **changes: Any) -> None:
         """Change some of the display options and draw the frame again."""
@@ -94,8 +158,10 @@ class Page:
         seconds : float
             How long it is shown.
         """
-        shown = "" if text is None else notice(text, kind)
-        self._messages = {**self._messages, topic: (shown, time.monotonic() + seconds)}
+        with self._lock:
+            others = {other: shown for other, shown in self._messages.items() if other != topic}
+            new = {} if text is None else {topic: (notice(text, kind), time.monotonic() + seconds)}
+            self._messages = {**others, **new}
 
     def messages(self) -> str:
         """HTML of all messages that have not expired."""
@@ -125,3 +191,6 @@ class Panel:
 
     def view_moved(self) -> None:
         """React to a user who has moved the 3-D view."""
+
+    def close(self) -> None:
+        """Finish what must not be interrupted; called at the end."""

@@ -27,11 +27,11 @@ class PlaybackPanel(Panel):
         buttons = ("Play", "Pause") if source.is_live else ("Play", "Pause", "Step", "Restart")
         gui = page.gui
         with gui.add_folder("Playback"):
-            gui.add_button_group("Video", buttons).on_click(lambda event: self._press(event.target.value))
+            page.on_press(gui.add_button_group("Video", buttons), lambda button, browser: self._press(button))
             self._average = gui.add_checkbox(
                 "Average frames", stream.video, hint="Where the picture stands still.  Off: every frame by itself."
             )
-            self._average.on_update(self._set_average)
+            page.on_change(self._average, self._set_average)
             if source.is_live:
                 return
             if duration_s > 0:
@@ -39,13 +39,13 @@ class PlaybackPanel(Panel):
                     "Time, s", min=0.0, max=round(duration_s, 3), step=round(1 / (source.fps or DEFAULT_FPS), 4),
                     initial_value=min(max(stream.reader.start_s, 0.0), round(duration_s, 3)),
                 )  # fmt: skip
-                self._slider.on_update(self._seek)
+                page.on_change(self._slider, self._seek)
             self._paced = gui.add_checkbox(
                 "Own speed", stream.reader.paced, hint="Off: as fast as the depth can be computed."
             )
-            self._paced.on_update(self._set_paced)
+            page.on_change(self._paced, self._set_paced)
             self._loop = gui.add_checkbox("Loop", stream.reader.at_end == "loop", hint="Off: pause at the end.")
-            self._loop.on_update(self._set_loop)
+            page.on_change(self._loop, self._set_loop)
 
     def refresh(self) -> None:
         """Move the slider to the newest frame."""

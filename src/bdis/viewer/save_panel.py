@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,9 @@ from .page import Page, Panel
 
 RENDER_TIMEOUT_S = 20.0  # for a browser to render its view
 MESSAGE_S = 15.0
+MOST_WAITING = 20  # files to be saved, with the one that is being written
 BACKGROUND = np.array([20, 20, 20])  # of a screenshot, the same as that of the page
+_TITLE_WIDTH = 110  # letters
 
 
 class SavePanel(Panel):
@@ -24,55 +29,91 @@ class SavePanel(Panel):
 
     def __init__(self, page: Page):
         super().__init__(page)
-        save = {"Cloud": self._save_cloud, "Pictures": self._save_pictures, "Screenshot": self._save_screenshot}
+        self._writing = threading.Lock()  # Matplotlib is not made for threads
+        self._places = threading.Semaphore(MOST_WAITING)
+        self._saves = {"Cloud": self._save_cloud, "Pictures": self._save_pictures, "Screenshot": self._save_screenshot}
         if page.rig is None:
-            del save["Cloud"]
+            del self._saves["Cloud"]
         with page.gui.add_folder("Save"):
             buttons = page.gui.add_button_group(
-                "This frame", tuple(save),
+                "This frame", tuple(self._saves),
                 hint="PLY of all points in mm; PNG of the left image and its maps; PNG of the 3-D view in this "
                 "browser.",
             )  # fmt: skip
-        buttons.on_click(lambda event: self._press(save[event.target.value], event.client))
+        page.on_press(buttons, self._press)
 
-    def _press(self, save: Callable[[FrameMaps, Any], str], client: Any) -> None:
+    def close(self) -> None:
+        """Wait for the file that is being written; no other follows."""
+        self._writing.acquire()
+
+    def _press(self, button: str, client: Any) -> None:
+        """Save the frame that is displayed now, in a thread of its own."""
         maps = self._page.shown
         if maps is None:
-            return self._page.show_message("saved", "There is no frame to save yet.", seconds=MESSAGE_S)
-        try:
-            self._page.folder.mkdir(parents=True, exist_ok=True)
-            self._page.show_message("saved", f"Saved {save(maps, client)}", "done", MESSAGE_S)
-        except Exception as error:  # any error must be shown in the page, and must not end the viewer
-            self._page.show_message("saved", f"Not saved: {error}", seconds=MESSAGE_S)
+            return self._say("There is no frame to save yet.")
+        if not self._places.acquire(blocking=False):
+            return self._say(f"Not saved: {MOST_WAITING} files are waiting to be saved already.")
+        work = (self._saves[button], maps, client)
+        threading.Thread(target=self._save, args=work, name="bdis-viewer-save", daemon=True).start()
 
-    def _path(self, kind: str, maps: FrameMaps, ending: str) -> Path:
-        """The path of a new file."""
-        folder = self._page.folder
+    def _save(self, save: Callable[[FrameMaps, Any], str], maps: FrameMaps, client: Any) -> None:
+        try:
+            self._say(f"Saved {save(maps, client)}", "done")
+        except Exception as error:  # any error must be shown in the page, and must not end the viewer
+            self._say(f"Not saved: {error}")
+        finally:
+            self._places.release()
+
+    def _say(self, text: str, kind: str = "error") -> None:
+        self._page.show_message("saved", text, kind, MESSAGE_S)
+
+    @contextlib.contextmanager
+    def _new_file(self, kind: str, maps: FrameMaps, ending: str) -> Iterator[Path]:
+        """The path of a file that nobody else has, neither another thread nor another viewer; one writes at a time."""
         stem, number = f"{kind}-{maps.frame.index:06d}", 1
-        path = folder / f"{stem}.{ending}"
-        while path.exists():
-            number += 1
-            path = folder / f"{stem}-{number}.{ending}"
-        return path.resolve()
+        with self._writing:
+            folder = self._page.folder.resolve()
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{stem}.{ending}"
+            while not _is_new(path):
+                number += 1
+                path = folder / f"{stem}-{number}.{ending}"
+            try:
+                yield path
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
 
     def _save_cloud(self, maps: FrameMaps, client: Any) -> str:
         assert maps.rig is not None
         cloud = maps.rig.cloud(maps.result, maps.frame.left, max_depth_mm=maps.max_depth_mm)
-        path = self._path("cloud", maps, "ply")
-        write_ply(path, cloud)
+        with self._new_file("cloud", maps, "ply") as path:
+            write_ply(path, cloud)
         return f"{path}: {len(cloud)} points"
 
     def _save_pictures(self, maps: FrameMaps, client: Any) -> str:
-        path = self._path("pictures", maps, "png")
-        title = f"frame {maps.frame.index}, {maps.frame.time_s:.2f} s"
-        write_preview(path, maps.frame.left, maps.result, maps.rig, max_depth_mm=maps.max_depth_mm, title=title)
+        texts = [f"frame {maps.frame.index}, {maps.frame.time_s:.2f} s", *self._page.warnings]
+        title = "\n".join(line for text in texts for line in textwrap.wrap(text, _TITLE_WIDTH))
+        with self._new_file("pictures", maps, "png") as path:
+            write_preview(path, maps.frame.left, maps.result, maps.rig, max_depth_mm=maps.max_depth_mm, title=title)
         return str(path)
 
     def _save_screenshot(self, maps: FrameMaps, client: Any) -> str:
         camera = client.camera
         size = camera.image_height, camera.image_width
-        rendered = client.get_render(*size, transport_format="png", timeout=RENDER_TIMEOUT_S)
-        path = self._path("view", maps, "png")
+        with self._page.guard.expecting_picture():
+            rendered = client.get_render(*size, transport_format="png", timeout=RENDER_TIMEOUT_S)
         opacity = rendered[..., 3:] / 255
-        write_image(path, np.rint(rendered[..., :3] * opacity + BACKGROUND * (1 - opacity)).astype(np.uint8))
+        picture = np.rint(rendered[..., :3] * opacity + BACKGROUND * (1 - opacity)).astype(np.uint8)
+        with self._new_file("view", maps, "png") as path:
+            write_image(path, picture)
         return str(path)
+
+
+def _is_new(path: Path) -> bool:
+    """Create an empty file; False if there is one already."""
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        return False
+    return True

@@ -19,6 +19,7 @@ _MORE = (
     "max_iterations", "finest_level", "slanted", "smoothing_edge", "smoothing_rounds", "outlier_distance",
     "label_level", "min_support", "min_valid", "min_island", "threads",
 )  # fmt: skip
+_NOT_OF_PRESETS = ("variance", "threads", "sigma_scale", "min_disparity", "max_disparity", "bits")
 _DECLARED = declarations(Settings)
 _SLIDER_STEPS = 100.5  # a slider is for a range of at most this many steps; one of 1000 could not be aimed
 
@@ -78,7 +79,7 @@ class SettingsControls:
                 values = {name: _value(name, control.value) for name, control in self._controls.items()}
                 settings = replace(self._base, **values)
                 self._use(StereoMatcher(settings))
-            except (ValueError, TypeError) as error:
+            except Exception as error:  # whatever it is, the stream goes on with the settings before
                 return self._show_error(f"{error}. The last good settings stay in use until this is corrected.")
             self._show_error(None)
 
@@ -89,8 +90,8 @@ class SettingsControls:
         """Fill all controls with the values of the chosen preset."""
         with self._lock:
             preset = PRESETS[self._preset.value]
-            # What does not belong to a preset stays; sigma_scale may come from the rig.
-            kept = {name: getattr(self._base, name) for name in ("variance", "threads", "sigma_scale")}
+            # What does not belong to a preset stays: it comes from the rig and the camera.
+            kept = {name: getattr(self._base, name) for name in _NOT_OF_PRESETS}
             self._base = replace(preset, **kept)
             self._is_filling = True
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,11 +21,12 @@ from .html_text import pixel_text
 from .image_panel import PANEL_WIDTH, ImagePanel
 from .map_view import MapView
 from .page import Page, Panel
+from .pair_check import PairCheck
 from .playback_panel import PlaybackPanel
 from .receiver import FrameReceiver
 from .save_panel import SavePanel
 from .scene import FIELD_OF_VIEW, SceneView, Viewpoint
-from .server import start_server, stop_server
+from .server import PageServer, start_server
 from .settings_panel import SettingsControls
 from .status_panel import StatusPanel
 
@@ -55,7 +57,7 @@ class Viewer:
     stream : DepthStream
         Not started yet; closed at the end.
     host : str
-        Address to listen on; "0.0.0.0" lets other machines open the page as well.
+        Address to listen on; "0.0.0.0" lets other machines open the page as well, with a token in the address.
     port : int
         The next free one is used if it is in use; 0: any.
     out : path
@@ -68,11 +70,15 @@ class Viewer:
         Turn the cloud to and fro until a user moves the view.
     title : str, optional
         Above the controls.  Default: the name of the source.
+    names : sequence of str
+        Names under which other machines may address the page, besides the numbers and the name of this machine.
 
     Attributes
     ----------
     url : str
-        Address of the page, once the viewer is entered.
+        Address of the page, once the viewer is entered; with the token, if it needs one.
+    shared_url : str
+        Address for other machines; empty if they cannot open the page.
 
     Raises
     ------
@@ -105,19 +111,22 @@ class Viewer:
         max_depth_mm: float | None = None,
         is_turning: bool = False,
         title: str | None = None,
+        names: Sequence[str] = (),
     ):
         require("viser", "the viewer")
-        self.stream, self.url = stream, ""
-        self._host, self._port, self._title = host, port, title or stream.source.name
+        self.stream, self.url, self.shared_url = stream, "", ""
+        self._host, self._port, self._title, self._names = host, port, title or stream.source.name, tuple(names)
         self._page_options: dict[str, Any] = {
             "folder": Path(out), "preset": preset, "max_depth_mm": max_depth_mm, "is_turning": is_turning,
         }  # fmt: skip
-        self._receiver = FrameReceiver(stream)
+        self._receiver, self._pair_check = FrameReceiver(stream), PairCheck(stream)
+        self._panels: list[Panel] = []
         self._scene: SceneView | None = None
+        self._click: tuple[Any, Any] | None = None  # ray of the latest click that was not looked up yet
         self._has_viewpoint = False
         self._error: BaseException | None = None
         self._stop = threading.Event()
-        self._server: Any = None
+        self._running: PageServer | None = None
         self._thread = threading.Thread(target=self._draw, name="bdis-viewer-draw", daemon=True)
 
     def __enter__(self) -> Self:
@@ -168,24 +177,31 @@ class Viewer:
         """End the stream, the server and all threads."""
         self._stop.set()
         self._receiver.close()
+        self._pair_check.close()
         if self._thread.is_alive():
             self._thread.join()
-        if self._server is not None:
-            stop_server(self._server)
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+            for panel in self._panels:
+                panel.close()
 
     def _open(self) -> None:
-        self._server, self.url = start_server(self._host, self._port, self._title)
+        self._running = start_server(self._host, self._port, self._title, self._names)
+        self.url, self.shared_url = self._running.url, self._running.shared_url
+        self._server = self._running.viser
         gui = self._server.gui
         gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, control_width="medium")
         self._server.scene.set_up_direction("-y")
         self._server.initial_camera.fov = FIELD_OF_VIEW
-        self._page = Page(self._server, self._receiver, title=self._title, **self._page_options)
+        self._page = Page(self._running, self._receiver, title=self._title, **self._page_options)
         self._panels = [create(self._page) for create in PANELS]
         gui.main_panel.dock_right()
         gui.main_panel.set_width(PANEL_WIDTH)
-        self._server.scene.on_click()(self._click)
+        self._server.scene.on_click()(self._clicked)
         self._server.on_client_connect(self._connect)
         self._receiver.start()
+        self._pair_check.start()
         self._thread.start()
 
     # ------------------------------------------------------------ drawing, in a thread
@@ -210,7 +226,7 @@ class Viewer:
                 frame = self._receiver.newest
                 if frame is not None and (page.needs_redraw or page.shown is None or page.shown.frame is not frame):
                     page.needs_redraw = False
-                    self._show(frame)
+                    self._try_to_show(frame)
                 if self._scene is not None:
                     is_turning = page.display.is_turning
                     if is_turning or was_turning:
@@ -220,9 +236,22 @@ class Viewer:
                     was_turning = is_turning
             if now - last_refresh >= REFRESH_S:
                 last_refresh = now
+                if page.shown is not None:
+                    page.show_warnings(self._pair_check.warnings)
                 for panel in self._panels:
                     panel.refresh()
             took = time.monotonic() - now
+
+    def _try_to_show(self, frame: DepthFrame) -> None:
+        """Show a frame; what goes wrong is said on the page, unless there was never anything to show."""
+        try:
+            self._show(frame)
+        except Exception as error:
+            if self._page.shown is None:
+                raise
+            self._page.show_message("drawing", f"Frame {frame.index} cannot be displayed: {error}")
+        else:
+            self._page.show_message("drawing", None)
 
     def _show(self, frame: DepthFrame) -> None:
         page, server = self._page, self._server
@@ -231,6 +260,10 @@ class Viewer:
             size = (width, height)
             self._scene = MapView(server, size) if page.rig is None else CloudView(server, page.rig, size)
         maps = FrameMaps(frame, page.rig, page.display.max_depth_mm)
+        self._pair_check.newest = frame
+        click, self._click = self._click, None
+        if click is not None:
+            page.pixel = self._scene.pick(*click)
         if page.pixel is not None and not (page.pixel[0] < width and page.pixel[1] < height):
             page.pixel = None  # the images have become smaller
         with server.atomic():
@@ -256,10 +289,10 @@ class Viewer:
 
     # ------------------------------------------------------------ events of the browsers
 
-    def _click(self, event: Any) -> None:
-        if self._scene is not None:
-            self._page.pixel = self._scene.pick(event.ray_origin, event.ray_direction)
-            self._page.needs_redraw = True
+    def _clicked(self, event: Any) -> None:
+        """Look up the pixel with the next drawing: a browser may click more often than anybody can see."""
+        self._click = event.ray_origin, event.ray_direction
+        self._page.needs_redraw = True
 
     def _connect(self, client: Any) -> None:
         """Display the newest frame in a new browser, and notice when its user moves the view."""

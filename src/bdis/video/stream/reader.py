@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -166,9 +167,11 @@ class Reader:
         Raises
         ------
         ValueError
-            The source is live.
+            The source is live, or the time is not a number.
         """
         self.source.check_seekable()
+        if not math.isfinite(time_s):  # the reading thread would end with it
+            raise ValueError(f"cannot seek to {time_s} s; expected a number of seconds")
         with self._changed:
             self._target = (time_s, None)
             self._steps = 1 if self.is_paused else 0
