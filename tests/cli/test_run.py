@@ -108,7 +108,9 @@ def test_whole_millimetres_and_a_limit(tmp_path):
 
 def test_colours_of_the_preview_stay_the_same(tmp_path):
     assert run(["run", SMALL, *FAST, "--save", "preview", "--range", "20,200", "-o", str(tmp_path)]) == 0
-    assert read_manifest(tmp_path)["preview"] == {"shows": "depth_mm", "near": 20.0, "far": 200.0}
+    assert read_manifest(tmp_path)["preview"] == {
+        "shows": "depth_mm", "near": 20.0, "far": 200.0, "range_from": "given",
+    }  # fmt: skip
     pictures = np.stack(frames_in(tmp_path / "preview.mp4")).astype(int)
     assert len(pictures) == 12
     bars = pictures[:, :, -100:]

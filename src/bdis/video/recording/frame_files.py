@@ -44,8 +44,18 @@ class FrameFiles(FrameWriter):
             unfinished.unlink()
 
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
-        path = self._folder / f"{frame.index:06d}.{self._ending}"
+        path = frame_file(self._folder, frame.index, self._ending)
         self._write_file(path, frame, depth_mm, self._rig, self._max_depth_mm)
+        self.file_bytes = path.stat().st_size
+
+
+def frame_file(folder: Path, index: int, ending: str) -> Path:
+    """The file of a frame, named by its number.
+
+    >>> frame_file(Path("depth"), 7, "tiff").name
+    '000007.tiff'
+    """
+    return folder / f"{index:06d}.{ending}"
 
 
 def write_depth_file(

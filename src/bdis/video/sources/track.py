@@ -95,6 +95,11 @@ class Track:
         return self._fps
 
     @property
+    def seeks_quickly(self) -> bool:
+        self._open()
+        return not self._counts_frames
+
+    @property
     def length(self) -> int | None:
         """Number of frames according to the file; None if it is live or does not say."""
         if self.is_live:

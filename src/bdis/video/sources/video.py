@@ -44,6 +44,10 @@ class VideoSource(Source):
         return self._track.length
 
     @property
+    def seeks_quickly(self) -> bool:
+        return self._track.seeks_quickly
+
+    @property
     def layout(self) -> str | None:
         return self._split.used
 
@@ -94,6 +98,10 @@ class TwoVideoSource(Source):
     @property
     def length(self) -> int | None:
         return self._tracks[0].length
+
+    @property
+    def seeks_quickly(self) -> bool:
+        return all(track.seeks_quickly for track in self._tracks)
 
     def read(self) -> StereoFrame | None:
         self._check_rates()
