@@ -34,8 +34,9 @@ av = pytest.importorskip("av")
 
 
 @needs_posix
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
-def test_stopped_from_outside_leaves_all_readable_and_goes_on(tmp_path, how):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_stopped_from_outside_leaves_all_readable_and_goes_on(tmp_path, name):
+    how = signal.Signals[name]
     out = tmp_path / "out"
     process = start("run", ENDLESS, *FAST, "--save", "video,preview,depth", "-o", out)
     wait_for_frames(out, 15)
@@ -58,6 +59,18 @@ def test_stopped_from_outside_leaves_all_readable_and_goes_on(tmp_path, how):
     assert process.returncode == 130
     assert check_readable(out, frames + 10) == read_manifest(out)["frames"]
     assert [part["after_frames"] for part in read_manifest(out)["parts"]] == [0, frames]
+
+
+@needs_posix
+def test_a_closed_terminal_does_not_stop_a_run_after_nohup(tmp_path):
+    process = start(
+        "run", SMALL, *FAST, "-o", tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    wait_for_frames(tmp_path, 1)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert check_readable(tmp_path) == 12
 
 
 @needs_posix
