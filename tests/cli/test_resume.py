@@ -19,10 +19,12 @@ from tests.cli.recordings import (
     FAST,
     SMALL,
     check_readable,
+    contents,
     finished,
     frames_in,
     indices,
     start,
+    stop_after,
     wait_for_frames,
 )
 from tests.video.videos import write_video
@@ -135,25 +137,6 @@ def test_an_error_in_the_source_is_told_and_kept(tmp_path, capsys, monkeypatch):
 
 
 # --- Going on ---------------------------------------------------------------------------------------------------------
-
-
-class Stop(Exception):
-    pass
-
-
-def stop_after(monkeypatch, frames):
-    """Let the next run end with an error after so many frames."""
-    from bdis.video.recording import Recording
-
-    add, count = Recording.add, [0]
-
-    def counted(self, frame):
-        if count[0] == frames:
-            raise Stop("enough")
-        count[0] += 1
-        add(self, frame)
-
-    monkeypatch.setattr(Recording, "add", counted)
 
 
 @pytest.mark.parametrize("options", [[], ["--every", "2", "--start", "1", "--stop", "10"]], ids=["all", "some"])
@@ -269,6 +252,14 @@ def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
+def test_killed_while_the_first_manifest_was_written(tmp_path, capsys):
+    (tmp_path / ".manifest.json.0123abcd.part").write_text("{")
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    fails(capsys, [*command, "--resume"], 1, "no recording to continue")
+    assert run(command) == 0
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_killed_before_the_first_frame(tmp_path, monkeypatch, capsys):
     command = ["run", SMALL, *FAST, "--save", "video,preview", "-o", str(tmp_path)]
     with monkeypatch.context() as patch:
@@ -282,15 +273,6 @@ def test_killed_before_the_first_frame(tmp_path, monkeypatch, capsys):
 # --- What is there is verified ----------------------------------------------------------------------------------------
 
 MOVING = "render:tissue,frames=12,height=96,width=128"
-
-
-def contents(folder):
-    """All results of a recording: what depends on the clock of the machine is left out."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in ("frames.csv", "manifest.json")
-    }
 
 
 @pytest.mark.parametrize("preset", ["fast", "balanced"])

@@ -316,6 +316,21 @@ def test_range_comes_from_the_first_frame_that_has_one():
     assert draw.near_far == chosen
 
 
+def test_range_of_a_live_video_follows_slowly():
+    draw = PreviewPicture("depth", (HEIGHT, WIDTH))
+    left = np.zeros((HEIGHT, WIDTH), np.uint8)
+    ramp = np.linspace(40, 80, HEIGHT * WIDTH, dtype=np.float32).reshape(HEIGHT, WIDTH)
+    shown = []
+    for number in range(600):
+        draw(left, ramp + np.float32(0 if number < 100 else 100))
+        shown.append(draw.near_far)
+    assert len(set(shown[:100])) == 1  # nothing changes: the colours do not
+    assert shown[-1][0] <= 140 < 180 <= shown[-1][1]
+    assert 2 <= len(set(shown)) <= 8
+    changes = [number for number in range(1, 600) if shown[number] != shown[number - 1]]
+    assert min(np.diff(changes)) >= 50
+
+
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (30, 90), (-20, 5), (1000, 1000), (0, 0), (1e-3, 2e-3)])
 def test_round_range_holds_the_values(low, high):
     near, far = round_range(np.linspace(low, high, 100))
@@ -371,6 +386,14 @@ def test_other_tables_are_no_frame_logs(tmp_path):
     (tmp_path / "frames.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="expected index,time_s"):
         read_frame_log(tmp_path / "frames.csv")
+
+
+def test_frame_log_of_an_earlier_version_is_read(tmp_path):
+    (tmp_path / "frames.csv").write_text(
+        "index,time_s,read_ms,rectify_ms,match_ms,write_ms,latency_ms,coverage,suspect\n7,0.28,2,0,5,1,9,0.9,1\n"
+    )
+    (line,) = read_frame_log(tmp_path / "frames.csv")
+    assert (line.index, line.suspect, line.lost_before, line.file_bytes) == (7, 1, 0, 0)
 
 
 def test_preview_without_an_encoder_of_h264(tmp_path, monkeypatch):

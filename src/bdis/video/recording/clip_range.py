@@ -14,6 +14,7 @@ from ..sources import BadFrame, Source, StereoFrame
 
 SAMPLES = 24  # frames, at equal distances
 MIN_COVERAGE = 0.2  # share of known pixels that a frame needs to say something about the range
+FARTHEST = 8.0  # times the median depth: frames that are matched badly have pixels at almost any depth
 OUTLIERS = 12  # one in so many samples may lie outside: a single frame that is matched badly does not count
 
 
@@ -57,7 +58,7 @@ def range_of_clip(
     if source.length is None or not source.fps:
         return None
     rig = camera.rig if isinstance(camera, Rectifier) else camera
-    lows, highs = [], []
+    ranges = []  # of each frame: low end, middle and high end
     with source:
         for frame in _sampled(source, start_s, min(source.length / source.fps, stop_s or np.inf)):
             pair = frame.left, frame.right
@@ -68,13 +69,15 @@ def range_of_clip(
             values = result.disparity if rig is None else rig.depth(result, max_depth_mm=max_depth_mm)
             known = values[np.isfinite(values)]
             if known.size >= MIN_COVERAGE * values.size:
-                low, high = np.percentile(known, [2, 98])
-                lows.append(low)
-                highs.append(high)
-    if not lows:
+                ranges.append(np.percentile(known, [2, 50, 98]))
+    if not ranges:
         return None
-    left_out = len(lows) // OUTLIERS
-    return round_range(np.array([sorted(lows)[left_out], sorted(highs)[-1 - left_out]]))
+    lows, middles, highs = np.sort(np.transpose(ranges))
+    left_out = len(ranges) // OUTLIERS
+    low, high = lows[left_out], highs[-1 - left_out]
+    if rig is not None:
+        high = min(high, FARTHEST * float(np.median(middles)))
+    return round_range(np.array([low, high]))
 
 
 def _sampled(source: Source, start_s: float, end_s: float) -> Iterator[StereoFrame]:

@@ -12,6 +12,7 @@ from ...common.arrays import Array
 from ...files.maps import write_depth, write_disparity
 from ...files.ply import write_ply
 from ..stream.depth_stream import DepthFrame
+from .recording_folder import remove_parts
 from .writer import FrameWriter
 
 WriteFile = Callable[[Path, DepthFrame, Array | None, Rig | None, float | None], None]
@@ -40,8 +41,7 @@ class FrameFiles(FrameWriter):
         self._folder, self._ending, self._write_file = folder, ending, write_file
         self._rig, self._max_depth_mm = rig, max_depth_mm
         self._folder.mkdir(exist_ok=True)
-        for unfinished in self._folder.glob(".*.part"):  # left by a process that was killed
-            unfinished.unlink()
+        remove_parts(self._folder)
 
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
         path = frame_file(self._folder, frame.index, self._ending)

@@ -22,7 +22,7 @@ from .frame_log import FRAME_LOG, FrameLog, FrameRecord
 from .inventory import Inventory, take_inventory
 from .manifest import MANIFEST, Manifest, read_manifest
 from .outputs import COUNT, OUTPUTS, Earlier, RecordingPlan
-from .recording_folder import check_new, lock_folder, make_folder
+from .recording_folder import check_new, lock_folder, make_folder, remove_parts
 from .writer import FrameWriter
 
 RIG_FILE = "rig.toml"
@@ -129,6 +129,7 @@ class Recording:
             raise
 
     def _begin(self, earlier: dict[str, Any] | None) -> None:
+        remove_parts(self.folder)
         there = Inventory([], {}, {})
         if earlier is not None:
             self._manifest.continue_from(earlier)

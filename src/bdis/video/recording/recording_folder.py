@@ -6,11 +6,11 @@ import contextlib
 import os
 from pathlib import Path
 
-from ...common.atomic import named
+from ...common.atomic import is_part, named
 
 
 def check_new(folder: Path) -> None:
-    """Check that a folder does not exist or is empty.
+    """Check that a folder does not exist or is empty, but for what a killed process was writing.
 
     Raises
     ------
@@ -20,11 +20,18 @@ def check_new(folder: Path) -> None:
         It cannot be read.
     """
     try:
-        is_new = not folder.exists() or next(folder.iterdir(), None) is None
+        is_new = not folder.exists() or all(is_part(path.name) for path in folder.iterdir())
     except OSError as error:
         raise named(error, folder) from error
     if not is_new:
         raise FileExistsError(f"{folder} is not empty: choose another folder, or continue its recording (--resume)")
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what a killed process was writing."""
+    for path in folder.iterdir():
+        if is_part(path.name):
+            path.unlink()
 
 
 def make_folder(folder: Path) -> None:
