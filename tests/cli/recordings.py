@@ -66,3 +66,31 @@ def check_readable(folder, least=1, is_killed=False):
             assert bdis.read_depth(folder / "depth" / f"{record.index:06d}.tiff").shape == (64, 96)
     json.loads((folder / "manifest.json").read_text())
     return len(done)
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_after(monkeypatch, frames):
+    """Let the next run end with an error after so many frames."""
+    from bdis.video.recording import Recording
+
+    add, count = Recording.add, [0]
+
+    def counted(self, frame):
+        if count[0] == frames:
+            raise Stop("enough")
+        count[0] += 1
+        add(self, frame)
+
+    monkeypatch.setattr(Recording, "add", counted)
+
+
+def contents(folder):
+    """All results of a recording: what depends on the clock of the machine is left out."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in ("frames.csv", "manifest.json")
+    }

@@ -182,11 +182,12 @@ main()
 
 
 @needs_posix
-def test_terminated_while_writing_leaves_nothing(pair, calib, tmp_path):
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP"])
+def test_terminated_while_writing_leaves_nothing(pair, calib, tmp_path, how):
     process = subprocess.Popen([sys.executable, "-c", STUCK, "match", *pair, *calib, "-o", tmp_path / "out"])
     end = time.monotonic() + 60
     while not list((tmp_path / "out").glob(".unfinished-*/depth.tiff")) and time.monotonic() < end:
         time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=20) == 128 + signal.SIGTERM
+    process.send_signal(signal.Signals[how])
+    assert process.wait(timeout=20) == 128 + signal.Signals[how]
     assert not (tmp_path / "out").exists()

@@ -19,10 +19,12 @@ from tests.cli.recordings import (
     FAST,
     SMALL,
     check_readable,
+    contents,
     finished,
     frames_in,
     indices,
     start,
+    stop_after,
     wait_for_frames,
 )
 from tests.video.videos import write_video
@@ -34,8 +36,9 @@ av = pytest.importorskip("av")
 
 
 @needs_posix
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
-def test_stopped_from_outside_leaves_all_readable_and_goes_on(tmp_path, how):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_stopped_from_outside_leaves_all_readable_and_goes_on(tmp_path, name):
+    how = signal.Signals[name]
     out = tmp_path / "out"
     process = start("run", ENDLESS, *FAST, "--save", "video,preview,depth", "-o", out)
     wait_for_frames(out, 15)
@@ -58,6 +61,18 @@ def test_stopped_from_outside_leaves_all_readable_and_goes_on(tmp_path, how):
     assert process.returncode == 130
     assert check_readable(out, frames + 10) == read_manifest(out)["frames"]
     assert [part["after_frames"] for part in read_manifest(out)["parts"]] == [0, frames]
+
+
+@needs_posix
+def test_a_closed_terminal_does_not_stop_a_run_after_nohup(tmp_path):
+    process = start(
+        "run", SMALL, *FAST, "-o", tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    wait_for_frames(tmp_path, 1)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert check_readable(tmp_path) == 12
 
 
 @needs_posix
@@ -122,25 +137,6 @@ def test_an_error_in_the_source_is_told_and_kept(tmp_path, capsys, monkeypatch):
 
 
 # --- Going on ---------------------------------------------------------------------------------------------------------
-
-
-class Stop(Exception):
-    pass
-
-
-def stop_after(monkeypatch, frames):
-    """Let the next run end with an error after so many frames."""
-    from bdis.video.recording import Recording
-
-    add, count = Recording.add, [0]
-
-    def counted(self, frame):
-        if count[0] == frames:
-            raise Stop("enough")
-        count[0] += 1
-        add(self, frame)
-
-    monkeypatch.setattr(Recording, "add", counted)
 
 
 @pytest.mark.parametrize("options", [[], ["--every", "2", "--start", "1", "--stop", "10"]], ids=["all", "some"])
@@ -256,6 +252,14 @@ def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
+def test_killed_while_the_first_manifest_was_written(tmp_path, capsys):
+    (tmp_path / ".manifest.json.0123abcd.part").write_text("{")
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    fails(capsys, [*command, "--resume"], 1, "no recording to continue")
+    assert run(command) == 0
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_killed_before_the_first_frame(tmp_path, monkeypatch, capsys):
     command = ["run", SMALL, *FAST, "--save", "video,preview", "-o", str(tmp_path)]
     with monkeypatch.context() as patch:
@@ -264,3 +268,83 @@ def test_killed_before_the_first_frame(tmp_path, monkeypatch, capsys):
     assert indices(tmp_path) == []
     assert run([*command, "--resume"]) == 0
     assert check_readable(tmp_path) == 12
+
+
+# --- What is there is verified ----------------------------------------------------------------------------------------
+
+MOVING = "render:tissue,frames=12,height=96,width=128"
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_frame_files_that_are_missing_or_empty_are_made_again(tmp_path, capsys, preset):
+    command = ["run", MOVING, "--preset", preset, "--save", "depth,sigma,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before = contents(tmp_path)
+    log = (tmp_path / "frames.csv").read_bytes()
+    for index in range(1, 11):
+        (tmp_path / "depth" / f"{index:06d}.tiff").unlink()
+    (tmp_path / "sigma" / "000011.tiff").write_bytes(b"")
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "nothing to do" not in said.out
+    assert "11 frames in" in said.err
+    assert "made again" in said.err
+    assert contents(tmp_path) == before
+    assert (tmp_path / "frames.csv").read_bytes() == log
+    assert read_manifest(tmp_path)["state"] == "complete"
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "interrupted"])
+def test_a_deleted_preview_does_not_restart_everything(tmp_path, capsys, monkeypatch, is_complete):
+    command = ["run", SMALL, *FAST, "--save", "depth,video,preview", "-o"]
+    assert run([*command, str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as patch:
+        if not is_complete:
+            stop_after(patch, 8)
+            fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
+        else:
+            assert run([*command, str(tmp_path / "parts")]) == 0
+    (tmp_path / "parts" / "preview.mp4").unlink()
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts" / "depth").iterdir()}
+    assert run([*command, str(tmp_path / "parts"), "--resume"]) == 0
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    assert all(path.stat().st_mtime_ns == time for path, time in times.items())
+
+
+@pytest.mark.parametrize("frames", [1, 5, 11])
+@pytest.mark.parametrize("kept", ["at the end", "early", "never"])
+def test_a_resumed_run_with_averaged_frames_has_the_same_bits(tmp_path, monkeypatch, capsys, frames, kept):
+    """Each frame builds on all before it; a killed process may have kept what the next one needs long ago or never."""
+    command = ["run", MOVING, "--save", "depth,sigma,video,preview", "--range", "20,120", "-o"]
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert run([*command, str(whole)]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, frames)
+        if kept != "at the end":
+            write, count = recording.write_checkpoint, [0]
+
+            def write_first(*arguments):
+                count[0] += 1
+                if kept == "early" and count[0] == 1:
+                    write(*arguments)
+
+            patch.setattr(recording, "write_checkpoint", write_first)
+            patch.setattr(recording, "CHECKPOINT_INTERVAL_S", 0.0)
+        fails(capsys, [*command, parts], 1, "enough")
+    assert (parts / "resume.npz").exists() == (kept != "never")
+    assert run([*command, str(parts), "--resume"]) == 0
+    assert contents(parts) == contents(whole)
+    assert not list(parts.glob("resume*"))
+
+
+def test_a_lost_log_of_frames_is_made_again(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before = contents(tmp_path)
+    (tmp_path / "frames.csv").unlink()
+    assert run([*command, "--resume"]) == 0
+    assert contents(tmp_path) == before
+    assert indices(tmp_path) == list(range(12))

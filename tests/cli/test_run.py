@@ -1,6 +1,7 @@
 """``bdis run`` when it ends well, and what it refuses."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,9 +9,12 @@ import pytest
 import bdis
 from bdis.cli.app import run
 from bdis.matching.matcher import StereoMatcher
-from bdis.video.recording import read_depth_video, read_manifest
+from bdis.synthetic.renderer import render
+from bdis.video.recording import read_depth_video, read_frame_log, read_manifest
+from bdis.video.sources import RenderedSource
 from tests.cli.commands import fails
-from tests.cli.recordings import FAST, SMALL, check_readable, finished, frames_in, indices
+from tests.cli.recordings import FAST, SMALL, check_readable, finished, frames_in, indices, stop_after
+from tests.video.videos import damage, packets_of, write_video
 
 av = pytest.importorskip("av")
 
@@ -106,9 +110,54 @@ def test_whole_millimetres_and_a_limit(tmp_path):
     assert read_manifest(tmp_path)["video"]["steps_per_mm"] == 1
 
 
+def test_a_depth_video_has_hundredths_of_a_millimetre_and_not_twelve_depths(tmp_path, capsys):
+    """The depths of one frame of a plane differ by less than 12 mm."""
+    assert run(["run", SMALL, *FAST, "--save", "video,depth", "--stop", "1", "-o", str(tmp_path)]) == 0
+    ((_, _, shown),) = read_depth_video(tmp_path / "depth.mkv")
+    exact = bdis.read_depth(tmp_path / "depth" / "000000.tiff")
+    np.testing.assert_allclose(shown, exact, atol=0.0051)
+    assert len(np.unique(shown[np.isfinite(shown)])) > 100
+    entry = read_manifest(tmp_path)["video"]
+    assert entry == {"unit": "0.01 mm", "steps_per_mm": 100, "unknown": 0, "largest_mm": 655.35, "pixels_beyond": 0}
+    assert "steps of 0.01 mm, up to 655.35 mm" in capsys.readouterr().out
+
+
+class Approaching(RenderedSource):
+    """A textured plane that moves: its disparity grows from 4 to 16 px, so that its depth shrinks to a quarter."""
+
+    FRAMES = 40
+
+    def __init__(self):
+        super().__init__("plane", frames=self.FRAMES, height=64, width=96)
+        self._texture = np.random.default_rng(0).integers(1, 255, (16, 40), np.uint8).repeat(4, 0).repeat(4, 1)
+
+    def _load(self, index):
+        shift = 4 + 12 * index // (self.FRAMES - 1)
+        return self._texture[:64, 20:116].copy(), self._texture[:64, 20 + shift : 116 + shift].copy()
+
+
+def saturated(folder, near, far):
+    """Share of the known pixels of each frame that are outside the range of the preview."""
+    return [
+        np.mean((depth < near) | (depth > far), where=np.isfinite(depth))
+        for _, _, depth in read_depth_video(folder / "depth.mkv")
+    ]
+
+
+def test_the_preview_does_not_saturate_in_later_frames(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("bdis.video.sources.open_source", lambda *_, **__: Approaching())
+    assert run(["run", "render:plane", "-o", str(tmp_path)]) == 0
+    shown = read_manifest(tmp_path)["preview"]
+    assert shown["range_from"] == "frames of the whole clip"
+    assert max(saturated(tmp_path, shown["near"], shown["far"])) < 0.1
+    assert f"depth {shown['near']:g} to {shown['far']:g} mm" in capsys.readouterr().out
+
+
 def test_colours_of_the_preview_stay_the_same(tmp_path):
     assert run(["run", SMALL, *FAST, "--save", "preview", "--range", "20,200", "-o", str(tmp_path)]) == 0
-    assert read_manifest(tmp_path)["preview"] == {"shows": "depth_mm", "near": 20.0, "far": 200.0}
+    assert read_manifest(tmp_path)["preview"] == {
+        "shows": "depth_mm", "near": 20.0, "far": 200.0, "range_from": "given",
+    }  # fmt: skip
     pictures = np.stack(frames_in(tmp_path / "preview.mp4")).astype(int)
     assert len(pictures) == 12
     bars = pictures[:, :, -100:]
@@ -134,8 +183,6 @@ def test_without_calibration_there_is_disparity(tmp_path, capsys, monkeypatch):
 
 
 def test_damaged_frames_are_skipped_and_counted(tmp_path, capsys, monkeypatch):
-    from bdis.video.sources import RenderedSource
-
     load = RenderedSource._load
 
     def damaged(self, index):
@@ -151,6 +198,92 @@ def test_damaged_frames_are_skipped_and_counted(tmp_path, capsys, monkeypatch):
     assert indices(tmp_path) == [0, 1, 10, 11]
     assert said.err.count("it is damaged") == 5
     assert "only counted" in said.err
+
+
+def lossy_video(folder, ending="mkv", **options):
+    """A video with a hole in the middle."""
+    pairs = [render("plane", 64, 96, frame=number) for number in range(3)]
+    whole = write_video(
+        folder / f"video.{ending}", 30, fps=25, gop=4,
+        pair=lambda index: (pairs[index % 3].left, pairs[index % 3].right), **options,
+    )  # fmt: skip
+    places = packets_of(whole)
+    damage(whole, places[12][0] - 8, places[17][0] - places[12][0])
+    return [str(whole), "--focal", "80", "--baseline", "5", "--layout", "side-by-side"]
+
+
+def test_every_frame_is_recorded_or_counted_as_lost(tmp_path, capsys):
+    source = lossy_video(tmp_path)
+    assert run(["run", *source, *FAST, "--save", "video,depth", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr()
+    manifest, records = read_manifest(tmp_path / "out"), read_frame_log(tmp_path / "out" / "frames.csv")
+    assert manifest["lost"] >= 4
+    assert manifest["frames"] + manifest["lost"] == manifest["run"]["source"]["frames"] == 30
+    assert sum(record.lost_before for record in records) == manifest["lost"]
+    assert f"{manifest['lost']} frames of the 30 that the source says it has are damaged or missing" in said.out
+
+
+def test_lost_frames_are_counted_once_when_a_run_is_resumed(tmp_path, capsys, monkeypatch):
+    source = lossy_video(tmp_path)
+    command = ["run", *source, "--save", "video,depth", "-o"]
+    assert run([*command, str(tmp_path / "whole")]) == 0
+    for frames in (8, 3):  # before the hole, and after it
+        with monkeypatch.context() as patch:
+            stop_after(patch, frames)
+            resume = ["--resume"] if (tmp_path / "parts").exists() else []
+            fails(capsys, [*command, tmp_path / "parts", *resume], 1, "enough")
+    assert run([*command, str(tmp_path / "parts"), "--resume"]) == 0
+    whole, parts = (read_manifest(tmp_path / name) for name in ("whole", "parts"))
+    assert parts["lost"] == whole["lost"] > 0
+    assert indices(tmp_path / "parts") == indices(tmp_path / "whole")
+    for index in indices(tmp_path / "whole"):
+        one, other = (tmp_path / name / "depth" / f"{index:06d}.tiff" for name in ("whole", "parts"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_frames_missing_at_the_end_are_counted(tmp_path, capsys):
+    source = lossy_video(tmp_path, "mp4", container_options={"movflags": "faststart"})
+    content = Path(source[0]).read_bytes()
+    Path(source[0]).write_bytes(content[: 8 * len(content) // 10])
+    assert run(["run", *source, *FAST, "--save", "video", "-o", str(tmp_path / "out"), "--json"]) == 0
+    answer, manifest = json.loads(capsys.readouterr().out), read_manifest(tmp_path / "out")
+    assert answer["lost"] == manifest["lost"] > 5
+    assert manifest["frames"] + manifest["lost"] == 30
+
+
+# --- Warnings about pictures ------------------------------------------------------------------------------------------
+
+
+def test_swapped_views_are_said_once_and_counted_to_the_end(tmp_path, capsys, monkeypatch):
+    load = RenderedSource._load
+    monkeypatch.setattr(RenderedSource, "_load", lambda self, index: load(self, index)[::-1])
+    monkeypatch.setattr("bdis.cli.picture_warnings.CHECK_EVERY_S", 0.0)
+    monkeypatch.setattr("bdis.cli.picture_warnings.CHECK_SHARE", 1e9)
+    source = "render:tissue,frames=3,height=160,width=240"
+    assert run(["run", source, *FAST, "--save", "disparity", "-o", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert said.err.count("look swapped") == 1
+    assert "warning: frame 0: " in said.err
+    manifest = read_manifest(tmp_path)
+    (swapped,) = [entry for entry in manifest["warnings"] if "look swapped" in entry["text"]]
+    assert swapped["first_frame"] == 0
+    assert 1 <= swapped["frames"] <= manifest["checked_frames"] <= 3
+    assert "first at frame 0" in said.out
+
+
+def test_a_warning_that_begins_later_says_when(tmp_path, capsys, monkeypatch):
+    load = RenderedSource._load
+
+    def blind(self, index):
+        left, right = load(self, index)
+        return (left, right) if index < 5 else (left, np.full_like(right, 128))
+
+    monkeypatch.setattr(RenderedSource, "_load", blind)
+    assert run(["run", SMALL, *FAST, "--save", "disparity", "-o", str(tmp_path), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (few,) = [entry for entry in answer["picture_warnings"] if "of the pixels are known" in entry["text"]]
+    assert (few["first_frame"], few["frames"]) == (5, 7)
+    assert answer["picture_warnings"] == read_manifest(tmp_path)["warnings"]
 
 
 # --- Refused ----------------------------------------------------------------------------------------------------------

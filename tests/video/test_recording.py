@@ -86,7 +86,7 @@ def test_depth_video_is_what_other_tools_read(tmp_path):
     with av.open(str(tmp_path / "depth.mkv")) as container:
         (stream,) = container.streams
         assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("ffv1", "gray16le")
-        assert container.metadata["COMMENT"] == "depth in mm = value / 1; 0 = unknown"
+        assert container.metadata["COMMENT"] == "depth in mm = value / 1; 0 = unknown, or more than 65535 mm"
         assert next(container.decode(video=0)).to_ndarray()[0, 0] == 62
 
 
@@ -316,6 +316,21 @@ def test_range_comes_from_the_first_frame_that_has_one():
     assert draw.near_far == chosen
 
 
+def test_range_of_a_live_video_follows_slowly():
+    draw = PreviewPicture("depth", (HEIGHT, WIDTH))
+    left = np.zeros((HEIGHT, WIDTH), np.uint8)
+    ramp = np.linspace(40, 80, HEIGHT * WIDTH, dtype=np.float32).reshape(HEIGHT, WIDTH)
+    shown = []
+    for number in range(600):
+        draw(left, ramp + np.float32(0 if number < 100 else 100))
+        shown.append(draw.near_far)
+    assert len(set(shown[:100])) == 1  # nothing changes: the colours do not
+    assert shown[-1][0] <= 140 < 180 <= shown[-1][1]
+    assert 2 <= len(set(shown)) <= 8
+    changes = [number for number in range(1, 600) if shown[number] != shown[number - 1]]
+    assert min(np.diff(changes)) >= 50
+
+
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (30, 90), (-20, 5), (1000, 1000), (0, 0), (1e-3, 2e-3)])
 def test_round_range_holds_the_values(low, high):
     near, far = round_range(np.linspace(low, high, 100))
@@ -371,6 +386,14 @@ def test_other_tables_are_no_frame_logs(tmp_path):
     (tmp_path / "frames.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="expected index,time_s"):
         read_frame_log(tmp_path / "frames.csv")
+
+
+def test_frame_log_of_an_earlier_version_is_read(tmp_path):
+    (tmp_path / "frames.csv").write_text(
+        "index,time_s,read_ms,rectify_ms,match_ms,write_ms,latency_ms,coverage,suspect\n7,0.28,2,0,5,1,9,0.9,1\n"
+    )
+    (line,) = read_frame_log(tmp_path / "frames.csv")
+    assert (line.index, line.suspect, line.lost_before, line.file_bytes) == (7, 1, 0, 0)
 
 
 def test_preview_without_an_encoder_of_h264(tmp_path, monkeypatch):
@@ -452,16 +475,18 @@ def test_continuing_after_fewer_frames_than_the_log_has(tmp_path, frames, rig):
     shown = read_manifest(tmp_path)["preview"]
     write_video(tmp_path / "depth.mkv", [rig.depth(frame.result) for frame in frames[:2]], [0, 0.04])
     recording = Recording(tmp_path, plan, {}, resume=True)
-    assert recording.frames == 2
-    assert recording.last.index == 1
-    for frame in frames[2:]:
+    assert (recording.frames, recording.repaired) == (4, 4)  # the preview is made again from a key frame on
+    assert recording.restart.at is None
+    for frame in frames:
         recording.add(frame)
     recording.close("complete")
     assert len(read_frame_log(tmp_path / "frames.csv")) == 6
     assert len(list(read_depth_video(tmp_path / "depth.mkv"))) == len(times_of(tmp_path / "preview.mp4")) == 6
     manifest = read_manifest(tmp_path)
-    assert [part["after_frames"] for part in manifest["parts"]] == [0, 2]
+    assert [part["after_frames"] for part in manifest["parts"]] == [0, 4]
     assert manifest["preview"] == shown
+    for frame, (_, _, depth) in zip(frames, read_depth_video(tmp_path / "depth.mkv"), strict=True):
+        np.testing.assert_allclose(depth, rig.depth(frame.result), atol=0.0051)
 
 
 def test_frame_of_another_size(tmp_path, frames, rig):
@@ -492,11 +517,9 @@ def test_a_recording_with_other_settings_is_not_continued(tmp_path, frames, rig)
     recording = Recording(tmp_path, plan, {"settings": {"patch_size": 8, "threads": 1}})
     recording.add(frames[0])
     recording.close("interrupted")
-    words = "settings.patch_size was 8, now 10; steps_per_mm was 1, now 100"
+    words = "settings.patch_size was 8, now 10; steps_per_mm was 100, now 1"
     with pytest.raises(ValueError, match=words):
-        Recording(
-            tmp_path, replace(plan, steps_per_mm=100), {"settings": {"patch_size": 10, "threads": 1}}, resume=True
-        )
+        Recording(tmp_path, replace(plan, steps_per_mm=1), {"settings": {"patch_size": 10, "threads": 1}}, resume=True)
     other = replace(plan, rig=replace(rig, baseline_mm=4.0))
     with pytest.raises(ValueError, match=r"calibration\.baseline_mm was 5"):
         Recording(tmp_path, other, {"settings": {"patch_size": 8, "threads": 1}}, resume=True)

@@ -37,6 +37,7 @@ def write_video(
     pair: Callable[[int], tuple[np.ndarray, np.ndarray]] = flat_pair,
     fps: int = 20,
     codec: str = "libx264",
+    pixel_format: str = "yuv420p",
     times: Callable[[int], Fraction] | None = None,
     gop: int = 8,
     options: dict[str, str] | None = None,
@@ -47,7 +48,7 @@ def write_video(
 
     with av.open(str(path), "w", options=container_options or {}) as container:
         stream = container.add_stream(codec, rate=fps)
-        stream.pix_fmt = "yuv420p"
+        stream.pix_fmt = pixel_format
         stream.codec_context.gop_size = gop
         tick = Fraction(1, fps if times is None else 1000)
         stream.codec_context.time_base = tick

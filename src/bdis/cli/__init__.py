@@ -4,6 +4,8 @@ import signal
 import sys
 from types import FrameType
 
+from .signals import stopping_signals
+
 
 def main() -> None:
     """Run the command line in ``sys.argv`` and exit; the exit codes are those of :func:`bdis.cli.app.run`."""
@@ -14,10 +16,12 @@ def main() -> None:
             raise
         print(f'error: the bdis command needs {error.name}: pip install "bdis[cli]"', file=sys.stderr)
         sys.exit(1)
-    signal.signal(signal.SIGTERM, _stop)
+    for number in stopping_signals():
+        if number != signal.SIGINT:  # Python raises KeyboardInterrupt
+            signal.signal(number, _stop)
     sys.exit(run(sys.argv[1:]))
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Handle SIGTERM."""
+    """Handle SIGTERM and SIGHUP."""
     sys.exit(128 + number)  # an exception, so that unfinished files are removed

@@ -8,7 +8,7 @@ import math
 import re
 import signal
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,7 @@ from . import terminal
 from .camera_options import CameraOptions
 from .frame_progress import frame_progress
 from .options import AverageFrames, Debug, Json, MaxDepth, Out, Preset, Set, Start, must_be, parse_names
+from .picture_warnings import PictureWarnings
 from .signals import StopOnSignal
 from .terminal import UsageError
 from .video_source import FrameWarnings, OpenedSource, SourceOptions, frame_at, open_with_camera, parse_time
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..matching.settings import Settings
     from ..video.recording import Recording
     from ..video.sources import Source
-    from ..video.stream.depth_stream import DepthFrame, DepthStream
+    from ..video.stream.depth_stream import DepthStream
 
 DEFAULT_SAVE, DEFAULT_WITHOUT_RIG = ("video", "preview"), ("disparity", "preview")
 TIME_TOLERANCE_S = 1e-6  # a time may differ by less than this after it was written and read
@@ -71,17 +72,17 @@ def run(
             "--range",
             metavar="NEAR,FAR",
             help="Range of the preview's colours: depth in mm, or disparity in px without calibration.  [default: "
-            "chosen from the first frames]",
+            "from frames of the whole clip; live, adapted slowly]",
         ),
     ] = None,
     steps_per_mm: Annotated[
         int,
         typer.Option(
             metavar="N",
-            help="Resolution of the depth video, whose values are the depth in mm times N: 1 stores whole mm, as most "
-            "tools expect, 100 stores hundredths of a mm, up to 655 mm.",
+            help="Resolution of the depth video, whose values are the depth in mm times N: 100 stores hundredths of a "
+            "mm up to 655.35 mm, 1 whole mm up to 65.5 m. What is farther is unknown in the video, and counted.",
         ),
-    ] = 1,
+    ] = 100,
     source_options: SourceOptions,
     json: Json = False,
     debug: Debug = False,
@@ -101,7 +102,15 @@ def run(
     continues.
     """
     from ..matching.matcher import StereoMatcher
-    from ..video.recording import OUTPUTS, Recording, RecordingPlan, check_new, is_complete, read_manifest
+    from ..video.recording import (
+        OUTPUTS,
+        Recording,
+        RecordingPlan,
+        check_new,
+        is_complete,
+        range_of_clip,
+        read_manifest,
+    )
     from ..video.stream.depth_stream import DepthStream
 
     wanted = None if save is None else tuple(parse_names("--save", save, tuple(OUTPUTS)))
@@ -118,9 +127,13 @@ def run(
     try:
         fps = None if source.fps is None else source.fps / every
         outputs = _outputs(wanted, opened.rig)
-        plan = RecordingPlan(outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far)
         start_s, stop_s = _span(source, start, stop, resume)
         settings = opened.settings_of_rig(settings, set_ or [], camera_options.calib_name)
+        # A frame builds on the one before if it is averaged with it, or takes over where its rows were.
+        remembers = average_frames and (settings.smoothing > 0 or settings.align_rows == "auto")
+        plan = RecordingPlan(
+            outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far, remembers=remembers
+        )
         about = {
             "bdis": __version__,
             "source": _about_source(source_options, source),
@@ -138,22 +151,30 @@ def run(
             terminal.give({"folder": out, **earlier})
             return
         matcher = StereoMatcher(settings)
-        _warm_up(matcher, opened, start_s, warnings)
+        _warm_up(matcher, opened, start_s)
+        if "preview" in outputs and near_far is None and not source.is_live and "preview" not in (earlier or {}):
+            with terminal.working("looking through the clip for the range of the preview's colours"):
+                clip_range = range_of_clip(
+                    source, matcher, opened.camera, start_s=start_s, stop_s=stop_s, max_depth_mm=max_depth
+                )
+            plan = replace(plan, clip_range=clip_range)
         recording = Recording(out, plan, about, resume=resume)
     except BaseException:
         source.close()
         raise
-    resumed_after, last = recording.frames, recording.last
+    resumed_after, restart = recording.frames, recording.restart
+    if recording.repaired:
+        terminal.note(f"{recording.repaired} frames in {out} are missing or incomplete in some output: made again")
     stream = DepthStream(
         source, matcher, opened.camera,
-        # The last finished frame is matched once more, because the next one builds on its result, as in any video.
-        start_s=start_s if last is None else max(0.0, last.time_s - TIME_TOLERANCE_S),
-        start_index=None if last is None else last.index,
-        stop_s=stop_s, every=every, video=average_frames, report=warnings,
+        start_s=start_s if restart.at is None else max(0.0, restart.at.time_s - TIME_TOLERANCE_S),
+        start_index=None if restart.at is None else restart.at.index,
+        previous=restart.result, stop_s=stop_s, every=every, video=average_frames, report=warnings,
     )  # fmt: skip
     total = _total(source, start_s, stop_s, every)
-    coverage = _record(recording, stream, total, None if last is None else last.index, warnings)
-    _report(opened, recording, stream, warnings, preset, resumed_after, coverage)
+    pictures = PictureWarnings(warnings, earlier or {})
+    coverage = _record(recording, stream, total, pictures)
+    _report(opened, recording, stream, warnings, pictures, preset, resumed_after, coverage)
 
 
 # --- What the options mean --------------------------------------------------------------------------------------------
@@ -261,9 +282,8 @@ def _without_secrets(place: str) -> str:
 # --- The work ---------------------------------------------------------------------------------------------------------
 
 
-def _warm_up(matcher: StereoMatcher, opened: OpenedSource, start_s: float, warnings: FrameWarnings) -> None:
-    """Load or compile all kernels before times are measured, and check that the frames are rectified."""
-    from ..cameras.checks import check_rectification
+def _warm_up(matcher: StereoMatcher, opened: OpenedSource, start_s: float) -> None:
+    """Load or compile all kernels before times are measured."""
     from ..cameras.rectifier import Rectifier
 
     with terminal.working("reading the first frame"):
@@ -274,32 +294,28 @@ def _warm_up(matcher: StereoMatcher, opened: OpenedSource, start_s: float, warni
     with terminal.working("loading the kernels"):
         result = matcher.match(left, right)
         matcher.match(left, right, previous=result)  # uses the kernels of video
-        check = check_rectification(left, right, result)
-    for text in check.warnings:
-        warnings.warn(text)
 
 
-def _record(
-    recording: Recording, stream: DepthStream, total: int | None, done_until: int | None, warnings: FrameWarnings
-) -> float:
+def _record(recording: Recording, stream: DepthStream, total: int | None, pictures: PictureWarnings) -> float:
     """Record the stream; the mean coverage is returned. However it ends, the recording is closed and says why."""
-    recording.statistics = stream.statistics
+    recording.statistics, recording.remarks = stream.statistics, pictures.entries
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
-    frames, summed, warn_of_rows = 0, 0.0, _RowWarning(warnings)
+    frames, summed = 0, 0.0
     try:
-        before = recording.frames
+        before, done_until = recording.frames, None if recording.last is None else recording.last.index
         speed = frame_progress(total, before, lambda: stream.statistics().recent_fps)
         with StopOnSignal(stream.close) as stop, speed as progress:
             for frame in stream:
+                recording.add(frame)
+                if recording.is_whole:
+                    break
                 if done_until is not None and frame.index <= done_until:
                     continue
-                recording.add(frame)
                 frames, summed = frames + 1, summed + recording.coverage
-                warn_of_rows(frame)
+                pictures.look_at(frame, recording)
                 progress(before + frames)
-                if frames == 1:
-                    _check_fits(frame, recording, warnings)
             if stop.signal is None:
+                pictures.close()
                 recording.close("complete")
                 return summed / frames if frames else math.nan
     except BaseException as error:
@@ -316,32 +332,9 @@ def _record(
     sys.exit(128 + stop.signal)
 
 
-class _RowWarning:
-    """Warns once of rows that differ, unless that was said about the first frame."""
-
-    def __init__(self, warnings: FrameWarnings):
-        self._warnings, self._is_said = warnings, any("right image" in text for text in warnings.warnings)
-
-    def __call__(self, frame: DepthFrame) -> None:
-        from ..matching.pictures import differing_rows
-
-        if not self._is_said and (text := differing_rows(frame.result)):
-            self._warnings.warn(f"frame {frame.index}: {text}")
-            self._is_said = True
-
-
 def _how_to_resume(recording: Recording, source: Source) -> str:
     there = f"{recording.frames} frames are in {recording.folder}"
     return there if source.is_live else f"{there}; the same command with --resume continues from there"
-
-
-def _check_fits(frame: DepthFrame, recording: Recording, warnings: FrameWarnings) -> None:
-    """Warn at the first frame, and not after hours, if the depth video cannot hold the depth."""
-    if recording.too_far > 0.01 * frame.left.shape[0] * frame.left.shape[1]:
-        warnings.warn(
-            f"{recording.too_far} pixels of the first frame are beyond {recording.most_depth_mm:g} mm, the largest "
-            "depth that the depth video can store, and become unknown in it; use a smaller --steps-per-mm"
-        )
 
 
 def _report(
@@ -349,14 +342,15 @@ def _report(
     recording: Recording,
     stream: DepthStream,
     warnings: FrameWarnings,
+    pictures: PictureWarnings,
     preset: str,
     resumed_after: int,
     coverage: float,
 ) -> None:
     """Print the outcome."""
-    if coverage < 0.1:
-        warnings.warn(f"only {coverage:.1%} of the pixels are known: is this a rectified stereo video?")
-    statistics = stream.statistics()
+    from ..video.recording import read_manifest
+
+    statistics, manifest = stream.statistics(), read_manifest(recording.folder)
     height, width = recording.plan.shape
     files = recording.outputs()
     source, layout = opened.source.name, opened.source.layout
@@ -367,22 +361,42 @@ def _report(
     if statistics.frames > 1:
         rows += _speed_rows(statistics)
         rows.append(("known", f"{coverage:.1%} of the pixels"))
-    if statistics.damaged or statistics.dropped:
-        rows.append(("lost", f"{statistics.damaged} frames damaged or missing, {statistics.dropped} dropped"))
+    if manifest["lost"] or statistics.dropped:
+        promised = manifest["run"]["source"]["frames"]
+        of = "" if promised is None else f" of the {promised} that the source says it has"
+        rows.append(
+            ("lost", f"{manifest['lost']} frames{of} are damaged or missing (frames.csv: lost_before); "
+                     f"{statistics.dropped} dropped")
+        )  # fmt: skip
     if statistics.suspect:
         rows.append(("suspect", f"{statistics.suspect} frames depend on damaged ones; frames.csv marks them"))
-    if "video" in recording.plan.save:
-        steps = recording.plan.steps_per_mm
-        rows.append(("depth video", f"mm x {steps}" if steps > 1 else "whole mm; --steps-per-mm 100 keeps hundredths"))
+    rows += pictures.rows()
+    rows += _unit_rows(recording, manifest)
     rows.append(("written", f"{recording.folder}: {', '.join(files)}"))
     terminal.table(rows)
     terminal.give(
         {
-            "folder": recording.folder, "state": "complete", "frames": recording.frames,
+            "folder": recording.folder, "state": "complete", "frames": recording.frames, "lost": manifest["lost"],
             "resumed_after": resumed_after, "size": [width, height], "preset": preset, "calibration": opened.remarks,
-            "coverage": coverage, "figures": asdict(statistics), "warnings": warnings.warnings, "files": files,
+            "coverage": coverage, "figures": asdict(statistics), "warnings": warnings.warnings,
+            "picture_warnings": manifest["warnings"], "files": files,
         }
     )  # fmt: skip
+
+
+def _unit_rows(recording: Recording, manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the values of the depth video and the colours of the preview mean."""
+    rows = []
+    if "video" in recording.plan.save:
+        video = manifest["video"]
+        beyond = f"; {video['pixels_beyond']} pixels are beyond" if video["pixels_beyond"] else ""
+        rows.append(("depth video", f"steps of {video['unit']}, up to {video['largest_mm']:g} mm{beyond}"))
+    if "preview" in recording.plan.save and "preview" in manifest:
+        shown = manifest["preview"]
+        quantity, unit = shown["shows"].split("_")
+        span = f"{quantity} {shown['near']:g} to {shown['far']:g} {unit}"
+        rows.append(("preview", f"{span}, range from: {shown['range_from']}"))
+    return rows
 
 
 def _speed_rows(statistics: Any) -> list[tuple[str, str]]:

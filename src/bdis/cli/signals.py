@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM that let the current work be finished."""
+"""Ctrl-C, SIGTERM and a closed terminal (SIGHUP) that let the current work be finished."""
 
 import signal
 import sys
@@ -7,7 +7,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+def stopping_signals() -> list[signal.Signals]:
+    """The signals that end a command, without those that are ignored, as SIGHUP is after ``nohup``."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+    numbers = [signal.Signals[name] for name in names if hasattr(signal, name)]
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
 
 
 class StopOnSignal:
@@ -34,7 +39,7 @@ class StopOnSignal:
     def __enter__(self) -> Self:
         self._watcher.start()
         if threading.current_thread() is threading.main_thread():  # Python lets no other thread handle signals
-            self._previous_handlers = {number: signal.signal(number, self._handle) for number in SIGNALS}
+            self._previous_handlers = {number: signal.signal(number, self._handle) for number in stopping_signals()}
         return self
 
     def __exit__(self, *error: object) -> None:

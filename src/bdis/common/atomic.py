@@ -50,6 +50,15 @@ def write_whole(path: Place, content: bytes) -> None:
             part.unlink(missing_ok=True)
 
 
+def is_part(name: str) -> bool:
+    """Whether a file is one that :func:`write_whole` had not finished when its process was killed.
+
+    >>> is_part(".depth.tiff.0123abcd.part"), is_part("depth.tiff")
+    (True, False)
+    """
+    return name.startswith(".") and name.endswith(".part")
+
+
 @contextlib.contextmanager
 def all_or_nothing(folder: Place) -> Iterator[Path]:
     """Context manager for writing several files that belong together.

@@ -108,12 +108,23 @@ def unlike_pictures(result: StereoResult) -> str:
     known = result.coverage / seen if seen > 0 else 0.0
     if small is not None and small.left.any() and known < FEW_KNOWN and (reason := _other_reading(small)):
         return reason
-    if known < HARDLY_ANY:
-        return (
-            f"only {known:.1%} of the pixels are known: do both images show the same scene, at the same time, and are "
-            "they rectified?"
-        )
-    return ""
+    return few_known(known)
+
+
+def few_known(share: float) -> str:
+    """A warning if hardly any pixel is known; empty if enough are.
+
+    Examples
+    --------
+    >>> few_known(0.021)
+    'only 2.1% of the pixels are known: do both images show the same scene, at the same time, and are they rectified?'
+    """
+    if share >= HARDLY_ANY:
+        return ""
+    return (
+        f"only {share:.1%} of the pixels are known: do both images show the same scene, at the same time, and are they "
+        "rectified?"
+    )
 
 
 def differing_rows(result: StereoResult) -> str:

@@ -1,11 +1,13 @@
 """Recordings: depth of a whole video on the disk, written so that an interruption loses nothing, and read back."""
 
+from .clip_range import range_of_clip
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo, read_depth_video
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
 from .manifest import MANIFEST, read_manifest
 from .outputs import OUTPUTS, Output, RecordingPlan
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
-from .recording import RIG_FILE, Recording, check_new, is_complete
+from .recording import RIG_FILE, Recording, Restart, is_complete
+from .recording_folder import check_new
 from .writer import FrameWriter
 
 __all__ = [
@@ -25,8 +27,10 @@ __all__ = [
     "PreviewVideo",
     "Recording",
     "RecordingPlan",
+    "Restart",
     "check_new",
     "is_complete",
+    "range_of_clip",
     "read_depth_video",
     "read_frame_log",
     "read_manifest",

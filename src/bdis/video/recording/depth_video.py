@@ -18,7 +18,7 @@ from .frame_log import FRAME_LOG, read_frame_log
 from .video_file import PURPOSE, Encoding, VideoFile
 
 DEPTH_VIDEO = "depth.mkv"
-STEPS_PER_MM = 1  # other tools expect 16-bit depth in whole mm with 0 = unknown
+STEPS_PER_MM = 100  # hundredths of a mm, up to 655.35 mm
 MOST_STEPS = 65535
 _TAG = "BDIS_STEPS_PER_MM"
 
@@ -33,8 +33,8 @@ class DepthVideo:
     size : (int, int)
         Width and height, px.
     steps_per_mm : int
-        Values are this many times the depth in mm.  1: whole mm, as other tools expect.  100: hundredths of a mm, up
-        to 655 mm.
+        Values are this many times the depth in mm.  100: hundredths of a mm, up to 655.35 mm.  1: whole mm, up to
+        65.5 m, as some other tools expect.
     fps : float, optional
         Frames per second, as information for players; each frame has its own time.
     keep : int
@@ -74,7 +74,7 @@ class DepthVideo:
             "matroska", "ffv1", "gray16le", 1, 1000, {"cluster_time_limit": "0"},
             {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, usable_cores()),
         )  # fmt: skip
-        tags = {_TAG: str(steps_per_mm), "COMMENT": f"depth in mm = value / {steps_per_mm}; 0 = unknown"}
+        tags = {_TAG: str(steps_per_mm), "COMMENT": _meaning(steps_per_mm)}
         self._file = VideoFile(path, encoding, size, fps=fps, tags=tags, keep=keep)
 
     def write(self, depth_mm: Array, time_s: float) -> None:
@@ -162,6 +162,15 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
                     yield records[count].index, records[count].time_s, depth
     except av.InvalidDataError as error:
         raise ValueError(f"{path} cannot be read as a video: {error}") from error
+
+
+def _meaning(steps_per_mm: int) -> str:
+    """What the values mean, for who opens the video with another tool.
+
+    >>> _meaning(100)
+    'depth in mm = value / 100; 0 = unknown, or more than 655.35 mm'
+    """
+    return f"depth in mm = value / {steps_per_mm}; 0 = unknown, or more than {MOST_STEPS / steps_per_mm:g} mm"
 
 
 def _steps_per_mm(container: Any, path: Place) -> int:

@@ -12,6 +12,7 @@ from ...common.arrays import Array
 from ...files.maps import write_depth, write_disparity
 from ...files.ply import write_ply
 from ..stream.depth_stream import DepthFrame
+from .recording_folder import remove_parts
 from .writer import FrameWriter
 
 WriteFile = Callable[[Path, DepthFrame, Array | None, Rig | None, float | None], None]
@@ -40,12 +41,21 @@ class FrameFiles(FrameWriter):
         self._folder, self._ending, self._write_file = folder, ending, write_file
         self._rig, self._max_depth_mm = rig, max_depth_mm
         self._folder.mkdir(exist_ok=True)
-        for unfinished in self._folder.glob(".*.part"):  # left by a process that was killed
-            unfinished.unlink()
+        remove_parts(self._folder)
 
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
-        path = self._folder / f"{frame.index:06d}.{self._ending}"
+        path = frame_file(self._folder, frame.index, self._ending)
         self._write_file(path, frame, depth_mm, self._rig, self._max_depth_mm)
+        self.file_bytes = path.stat().st_size
+
+
+def frame_file(folder: Path, index: int, ending: str) -> Path:
+    """The file of a frame, named by its number.
+
+    >>> frame_file(Path("depth"), 7, "tiff").name
+    '000007.tiff'
+    """
+    return folder / f"{index:06d}.{ending}"
 
 
 def write_depth_file(

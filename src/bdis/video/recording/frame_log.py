@@ -30,6 +30,10 @@ class FrameRecord:
         Share of known pixels, 0 to 1.
     suspect : int
         1 if it was decoded from a damaged frame of its video, else 0.
+    lost_before : int
+        Frames that were damaged or missing since the one before it.
+    file_bytes : int
+        Size of all its files together; 0 if it has none of its own.
     """
 
     index: int
@@ -41,9 +45,13 @@ class FrameRecord:
     latency_ms: float
     coverage: float
     suspect: int = 0
+    lost_before: int = 0
+    file_bytes: int = 0
 
 
 _NAMES = [field.name for field in fields(FrameRecord)]
+_EARLIER_NAMES = _NAMES[:-2]  # of earlier versions
+_INTEGERS = ("index", "suspect", "lost_before", "file_bytes")
 
 
 class FrameLog:
@@ -124,23 +132,26 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
     5.0
     """
     header, _, body = Path(path).read_text().partition("\n")
-    if header.split(",") != _NAMES:
+    names = header.split(",")
+    if names not in (_NAMES, _EARLIER_NAMES):
         raise ValueError(f"{path} begins with {header[:60]!r}; expected {','.join(_NAMES)}")
     records = []
     for line in body.splitlines(keepends=True):
         parts = line.rstrip("\n").split(",")
-        if not line.endswith("\n") or len(parts) != len(_NAMES):
+        if not line.endswith("\n") or len(parts) != len(names):
             break
-        numbers: dict[str, Any] = dict(zip(_NAMES, map(float, parts)))
-        records.append(FrameRecord(**{**numbers, "index": int(parts[0]), "suspect": int(parts[-1])}))
+        values: dict[str, Any] = {
+            name: int(part) if name in _INTEGERS else float(part) for name, part in zip(names, parts)
+        }
+        records.append(FrameRecord(**values))
     return records
 
 
 def _texts(record: FrameRecord) -> list[str]:
     """The fields of a record as text; the time keeps all digits, so that it is read back exactly."""
-    index, time_s, *times, coverage, suspect = astuple(record)
+    index, time_s, *times, coverage, suspect, lost_before, file_bytes = astuple(record)
     texts = [f"{value:.3f}" for value in times]
-    return [str(index), repr(float(time_s)), *texts, f"{coverage:.4f}", str(suspect)]
+    return [str(index), repr(float(time_s)), *texts, f"{coverage:.4f}", str(suspect), str(lost_before), str(file_bytes)]
 
 
 def _line(texts: list[str]) -> str:

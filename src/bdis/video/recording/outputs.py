@@ -13,7 +13,7 @@ from typing import Any
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ..stream.depth_stream import DepthFrame
-from .depth_video import DEPTH_VIDEO, STEPS_PER_MM, DepthVideo
+from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo
 from .frame_files import (
     FrameFiles,
     WriteFile,
@@ -24,8 +24,10 @@ from .frame_files import (
     write_sigma_file,
 )
 from .preview_picture import PreviewPicture
-from .preview_video import PREVIEW_VIDEO, PreviewVideo
+from .preview_video import PREVIEW_PART, PREVIEW_VIDEO, PreviewVideo
 from .writer import FrameWriter
+
+COUNT = "pixels_beyond"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,13 @@ class RecordingPlan:
     steps_per_mm : int
         Values of the depth video are this many times the depth in mm.
     near_far : (float, float), optional
-        Range of the preview's colours, in mm (in px without a rig).  Default: chosen from the first frames.
+        Range of the preview's colours, in mm (in px without a rig).  Default: ``clip_range``.
+    clip_range : (float, float), optional
+        The same, found in the whole clip (:func:`bdis.video.recording.range_of_clip`).  Default: adapted slowly to the
+        frames, as they come.
+    remembers : bool
+        A frame builds on the ones before it: what the next one needs of them is kept, so that a recording that is
+        continued has the same bits as one that was never interrupted.
 
     Raises
     ------
@@ -68,6 +76,8 @@ class RecordingPlan:
     max_depth_mm: float | None = None
     steps_per_mm: int = STEPS_PER_MM
     near_far: tuple[float, float] | None = None
+    clip_range: tuple[float, float] | None = None
+    remembers: bool = True
 
     def __post_init__(self) -> None:
         for name in self.save:
@@ -117,6 +127,10 @@ class Output:
         It contains the uncertainty of the depth.
     is_video : bool
         One file for all frames, the last of which is complete only when the next one is written.
+    continued_every : int
+        A video is continued after a multiple of so many frames: from there on it does not depend on earlier ones.
+    ending : str or None
+        Of the files, if there is one for each frame.
     """
 
     path: str
@@ -126,6 +140,8 @@ class Output:
     uses_color: bool = False
     uses_variance: bool = False
     is_video: bool = False
+    continued_every: int = 1
+    ending: str | None = None
 
 
 class DepthVideoWriter(FrameWriter):
@@ -134,6 +150,7 @@ class DepthVideoWriter(FrameWriter):
     def __init__(self, path: Path, plan: RecordingPlan, earlier: Earlier):
         height, width = plan.shape
         self._steps_per_mm = plan.steps_per_mm
+        self._too_far_before = int(earlier.entry.get(COUNT, 0))
         self._video = DepthVideo(
             path, (width, height), steps_per_mm=plan.steps_per_mm, fps=plan.fps, keep=earlier.frames
         )
@@ -150,7 +167,13 @@ class DepthVideoWriter(FrameWriter):
         self._video.close()
 
     def manifest_entry(self) -> dict[str, Any]:
-        return {"unit": "mm", "steps_per_mm": self._steps_per_mm, "unknown": 0}
+        return {
+            "unit": f"{1 / self._steps_per_mm:g} mm",
+            "steps_per_mm": self._steps_per_mm,
+            "unknown": 0,
+            "largest_mm": MOST_STEPS / self._steps_per_mm,
+            COUNT: self._too_far_before + self.too_far,  # of all frames; they are unknown in the video
+        }
 
 
 class PreviewWriter(FrameWriter):
@@ -160,9 +183,12 @@ class PreviewWriter(FrameWriter):
 
     def __init__(self, path: Path, plan: RecordingPlan, earlier: Earlier):
         self._quantity = "disparity" if plan.rig is None else "depth"
-        # The colours must mean the same before and after an interruption.
-        shown = earlier.entry
-        near_far = (shown["near"], shown["far"]) if "near" in shown else plan.near_far
+        self._range_from = (
+            "given" if plan.near_far else "frames of the whole clip" if plan.clip_range else "latest frames"
+        )
+        near_far = plan.near_far or plan.clip_range
+        if "near" in earlier.entry:  # the colours must mean the same before and after an interruption
+            near_far, self._range_from = (earlier.entry["near"], earlier.entry["far"]), earlier.entry["range_from"]
         self._picture = PreviewPicture(self._quantity, plan.shape, near_far)
         self._video = PreviewVideo(path, self._picture, first_s=earlier.first_s, fps=plan.fps, keep=earlier.frames)
 
@@ -176,27 +202,29 @@ class PreviewWriter(FrameWriter):
         if self._picture.near_far is None:
             return None
         near, far = self._picture.near_far
-        return {"shows": f"{self._quantity}_{self._picture.unit}", "near": near, "far": far}
+        shows = f"{self._quantity}_{self._picture.unit}"
+        return {"shows": shows, "near": near, "far": far, "range_from": self._range_from}
 
 
-def _files(ending: str, write_file: WriteFile) -> Callable[[Path, RecordingPlan, Earlier], FrameWriter]:
+def _files(folder: str, ending: str, write_file: WriteFile, **uses: bool) -> Output:
+    """An output with one file per frame."""
+
     def open_files(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
         return FrameFiles(path, ending, write_file, plan.rig, plan.max_depth_mm)
 
-    return open_files
+    return Output(folder, open_files, ending=ending, **uses)
 
 
 OUTPUTS = {
-    "depth": Output("depth/", _files("tiff", write_depth_file), needs_rig=True, uses_depth=True),
-    "disparity": Output("disparity/", _files("tiff", write_disparity_file)),
-    "probability": Output("probability/", _files("tiff", write_probability_file)),
-    "sigma": Output(
-        "sigma/", _files("tiff", write_sigma_file), needs_rig=True, uses_depth=True, uses_variance=True
-    ),
-    "cloud": Output(
-        "cloud/", _files("ply", write_cloud_file),
-        needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True,
+    "depth": _files("depth/", "tiff", write_depth_file, needs_rig=True, uses_depth=True),
+    "disparity": _files("disparity/", "tiff", write_disparity_file),
+    "probability": _files("probability/", "tiff", write_probability_file),
+    "sigma": _files("sigma/", "tiff", write_sigma_file, needs_rig=True, uses_depth=True, uses_variance=True),
+    "cloud": _files(
+        "cloud/", "ply", write_cloud_file, needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True
     ),
     "video": Output(DEPTH_VIDEO, DepthVideoWriter, needs_rig=True, uses_depth=True, is_video=True),
-    "preview": Output(PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True),
-}  # fmt: skip
+    "preview": Output(
+        PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True, continued_every=PREVIEW_PART
+    ),
+}

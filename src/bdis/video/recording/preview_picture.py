@@ -9,17 +9,21 @@ from ...cameras.rgb import as_rgb_bytes
 from ...common.arrays import Array
 from ...common.optional import require
 from ...files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
+from .clip_range import MIN_COVERAGE
 
 MIN_HEIGHT, MAX_WIDTH = 240, 640  # px of the image: legible, and the whole picture fits a screen
 BAR_WIDTH = 120
 UNITS = {"depth": "mm", "disparity": "px"}
 BACKGROUND = (0x16, 0x18, 0x1B)
 _TEXT_COLOR = "#e6e8ea"
-MIN_COVERAGE = 0.2  # share of known pixels that a frame needs to choose the range of the colours
+# The range of a live video follows its frames slowly, in steps, so that colours can be compared for a while.
+ADAPT_EVERY = 50  # frames from one look at the range to the next
+ADAPT_SHARE = 0.02  # how far one frame draws the mean of the frames' ranges toward its own
+NARROW = 0.4  # of the shown range: if the frames need less, the range becomes smaller
 
 
 class PreviewPicture:
-    """Draws the pictures of a preview; a depth has the same colour in all of them.
+    """Draws the pictures of a preview; with a given range, a depth has the same colour in all of them.
 
     Parameters
     ----------
@@ -28,8 +32,8 @@ class PreviewPicture:
     shape : (int, int)
         Height and width of the images.
     near_far : (float, float), optional
-        Range of the colours, mm or px.  Default: chosen from the first frame with enough known pixels; in the frames
-        before it, all pixels are shown as unknown.
+        Range of the colours, mm or px.  Default: chosen from the first frame with enough known pixels, and adapted
+        slowly to later ones; in the frames before it, all pixels are shown as unknown.
 
     Attributes
     ----------
@@ -60,6 +64,9 @@ class PreviewPicture:
         self._picture = np.full((tall, self.size[0], 3), BACKGROUND, np.uint8)
         self.near_far: tuple[float, float] | None = None
         self._table = color_table(COLORMAPS[quantity], UNKNOWN_ON_DARK)[:, None]  # in the shape that OpenCV expects
+        self._is_fixed = near_far is not None
+        self._mean: NDArray[np.float64] | None = None  # ends of the range of the latest frames
+        self._frames = 0
         if near_far is not None:
             self._set_range(near_far)
         else:
@@ -81,8 +88,8 @@ class PreviewPicture:
             RGB; overwritten by the next call.
         """
         cv2 = require("cv2", "a preview")
-        if self.near_far is None and np.count_nonzero(np.isfinite(values)) >= MIN_COVERAGE * values.size:
-            self._set_range(round_range(values))
+        if not self._is_fixed:
+            self._adapt(values)
         width = self._image_size[0]
         self._picture[self._rows, :width] = self._fitted(as_rgb_bytes(left), cv2.INTER_AREA)
         shown = self._fitted(values, cv2.INTER_NEAREST)
@@ -96,6 +103,24 @@ class PreviewPicture:
         cv2 = require("cv2", "a preview")
         fitted: Array = cv2.resize(np.ascontiguousarray(image), self._image_size, interpolation=method)
         return fitted
+
+    def _adapt(self, values: Array) -> None:
+        """Choose the range from the first frame that tells, and follow the later ones slowly."""
+        sample = values[::4, ::4]
+        known = sample[np.isfinite(sample)]
+        if known.size < MIN_COVERAGE * sample.size:
+            return
+        ends = np.percentile(known, [2, 98])
+        self._mean = ends if self._mean is None else self._mean + ADAPT_SHARE * (ends - self._mean)
+        self._frames += 1
+        if self.near_far is not None and self._frames % ADAPT_EVERY:
+            return
+        low, high = self._mean
+        near, far = self.near_far or (np.inf, -np.inf)
+        if not near <= low <= high <= far or high - low < NARROW * (far - near):
+            wanted = round_range(self._mean)
+            if wanted != self.near_far:
+                self._set_range(wanted)
 
     def _set_range(self, near_far: tuple[float, float]) -> None:
         self.near_far = near_far

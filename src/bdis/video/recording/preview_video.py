@@ -9,6 +9,7 @@ from .preview_picture import PreviewPicture
 from .video_file import PURPOSE, Encoding, VideoFile
 
 PREVIEW_VIDEO = "preview.mp4"
+PREVIEW_PART = 25  # frames that are encoded independently of those before
 
 
 class PreviewVideo:
@@ -87,4 +88,5 @@ def _encoding() -> Encoding:
         codec, options = "mpeg4", {"b": "8M"}
     # Fragmented while it grows, so that it can be read at any time; a normal MP4 once it is closed.
     movflags = {"movflags": "hybrid_fragmented+frag_every_frame"}
-    return Encoding("mp4", codec, "yuv420p", 25, 60_000, movflags, options)  # MPEG-4 has no finer time base
+    # MPEG-4 has no finer time base.
+    return Encoding("mp4", codec, "yuv420p", PREVIEW_PART, 60_000, movflags, options, is_in_parts=True)

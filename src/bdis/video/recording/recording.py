@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from ...common.arrays import Array, size_text
-from ...common.atomic import Place, named
+from ...common.atomic import Place
+from ...matching.result import StereoResult
 from ..stream.depth_stream import DepthFrame
 from ..stream.statistics import StreamStatistics
+from .checkpoint import Checkpoint, read_checkpoints, remove_checkpoints, write_checkpoint
 from .depth_video import MOST_STEPS
-from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
+from .frame_log import FRAME_LOG, FrameLog, FrameRecord
+from .inventory import Inventory, take_inventory
 from .manifest import MANIFEST, Manifest, read_manifest
-from .outputs import OUTPUTS, Earlier, RecordingPlan
-from .video_file import count_readable_frames
+from .outputs import COUNT, OUTPUTS, Earlier, RecordingPlan
+from .recording_folder import check_new, lock_folder, make_folder, remove_parts
 from .writer import FrameWriter
 
 RIG_FILE = "rig.toml"
 MANIFEST_INTERVAL_S = 10.0
+SAME_TIME_S = 1e-6
+CHECKPOINT_INTERVAL_S = 10.0
 State = Literal["complete", "interrupted", "failed"]
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Where a recording that is continued begins again.
+
+    Attributes
+    ----------
+    at : FrameRecord or None
+        The frame to begin with; None for the first one.
+    result : StereoResult or None
+        The result of that frame, if it is kept: then the frame after it is the first to be matched.
+    """
+
+    at: FrameRecord | None = None
+    result: StereoResult | None = None
 
 
 class Recording:
@@ -47,13 +66,21 @@ class Recording:
     Attributes
     ----------
     frames : int
-        Number of complete frames.
+        Number of frames in the log.
     last : FrameRecord or None
-        The last complete frame.
+        The last of them.
+    restart : Restart
+        Where the frames that are given to :meth:`add` must begin.
+    repaired : int
+        Frames in the log that some output lacks, and that must be given again.
     coverage : float
         Share of known pixels of the last frame; pixels beyond ``max_depth_mm`` are unknown.
+    lost : int
+        Frames of the source that were damaged or missing before the last frame of the log.
     statistics : callable, optional
         Called from time to time for the manifest; set it to ``DepthStream.statistics``.
+    remarks : callable, optional
+        Called from time to time for further entries of the manifest.
 
     Raises
     ------
@@ -84,13 +111,17 @@ class Recording:
         self.folder, self.plan = Path(folder), plan
         self.statistics: Callable[[], StreamStatistics] | None = None
         self.coverage = float("nan")
-        self._record: FrameRecord | None = None  # written but not logged: videos hold their last frame back
+        self.remarks: Callable[[], dict[str, Any]] | None = None
+        # Written but not logged: videos hold their last frame back.
+        self._record: FrameRecord | None = None
+        self._result: Checkpoint | None = None  # of that frame
+        self._last_result: Checkpoint | None = None  # of the last frame in the log
         self._manifest = _manifest(self.folder, plan, about)
         if not resume:
             check_new(self.folder)
-            _make_folder(self.folder)
+            make_folder(self.folder)
         earlier = read_manifest(self.folder) if resume else None
-        self._lock = _lock_folder(self.folder)
+        self._lock = lock_folder(self.folder)
         try:
             self._begin(earlier)
         except BaseException:
@@ -98,33 +129,47 @@ class Recording:
             raise
 
     def _begin(self, earlier: dict[str, Any] | None) -> None:
-        done: list[FrameRecord] = []
+        remove_parts(self.folder)
+        there = Inventory([], {}, {})
         if earlier is not None:
             self._manifest.continue_from(earlier)
-            done = _complete_frames(self.folder, self.plan.save)
-        self.frames, self.last = len(done), done[-1] if done else None
+            there = take_inventory(self.folder, self.plan.save, _finished_frames(earlier))
+        self._is_repair = earlier is not None and len(there.records) == _finished_frames(earlier)
+        self._lacking, self._logged = there.lacking, {record.index: record for record in there.records}
+        self.repaired = len(there.lost_frames)
+        self.frames, self.last = len(there.records), there.records[-1] if there.records else None
+        self.lost = sum(record.lost_before for record in there.records)
+        self.restart = _restart(self.folder, there, self.plan.remembers)
         self._manifest.begin_part(self.frames)  # before all else: from here on the recording can be continued
-        self._open(done, earlier or {})
+        self._open(there, earlier or {})
         self._background = ThreadPoolExecutor(1, "bdis_preview")
         self._written_entries = self._manifest_entries()
         self._manifest_due = time.monotonic() + MANIFEST_INTERVAL_S
+        self._checkpoint_due = time.monotonic() + CHECKPOINT_INTERVAL_S
 
-    def _open(self, done: list[FrameRecord], earlier: dict[str, Any]) -> None:
+    def _open(self, there: Inventory, earlier: dict[str, Any]) -> None:
         """Open all outputs and the log of frames; those that are open are closed again if one fails."""
-        first_s = done[0].time_s if done else None
+        first_s = there.records[0].time_s if there.records else None
         self._writers: dict[str, FrameWriter] = {}
         try:
             if self.plan.rig is not None:
                 self.plan.rig.save(self.folder / RIG_FILE)
             for name in self.plan.save:
-                kept = Earlier(len(done), first_s, earlier.get(name) or {})
+                if self._is_repair and name not in self._lacking:
+                    continue
+                kept = Earlier(there.kept.get(name, 0), first_s, earlier.get(name) or {})
                 output = OUTPUTS[name]
                 self._writers[name] = output.open(self.folder / output.path, self.plan, kept)
-            self._log = FrameLog(self.folder / FRAME_LOG, done)
+            self._log = FrameLog(self.folder / FRAME_LOG, there.records)
         except BaseException:
             for writer in self._writers.values():
                 writer.close()
             raise
+
+    @property
+    def is_whole(self) -> bool:
+        """A recording that was complete has all that it lacked: no more frames are needed."""
+        return self._is_repair and not any(self._lacking.values())
 
     def add(self, frame: DepthFrame) -> None:
         """Write all outputs of a frame.
@@ -143,8 +188,11 @@ class Recording:
         depth = self._depth(frame)
         is_limited = depth is not None and self.plan.max_depth_mm is not None
         self.coverage = float(np.isfinite(depth).mean()) if is_limited else frame.result.coverage  # type: ignore[arg-type]
+        if frame.index in self._logged:
+            self._write_again(frame, depth)
+            return
         try:
-            self._write(frame, depth)
+            self._write(frame, depth, self._writers)
         except BaseException:
             self._record = None  # a video has held the frame before back until now, so that is incomplete as well
             raise
@@ -152,16 +200,33 @@ class Recording:
         self._log_last()
         self._record = FrameRecord(
             frame.index, frame.time_s, 1e3 * frame.read_s, 1e3 * frame.rectify_s, 1e3 * frame.match_s, 1e3 * took,
-            1e3 * (begin - frame.arrived_s), self.coverage, int(frame.is_suspect),
+            1e3 * (begin - frame.arrived_s), self.coverage, int(frame.is_suspect), frame.lost_before,
+            sum(writer.file_bytes for writer in self._writers.values()),
         )  # fmt: skip
+        self._result = Checkpoint(frame.index, frame.result)
         if not any(OUTPUTS[name].is_video for name in self.plan.save):
             self._log_last()
         # A changed entry, such as the range of the preview's colours, is needed to continue the recording.
-        if time.monotonic() >= self._manifest_due or self._manifest_entries() != self._written_entries:
+        if time.monotonic() >= self._manifest_due or _essential(self._manifest_entries()) != self._written_entries:
             self._write_manifest()
 
-    def _write(self, frame: DepthFrame, depth: Array | None) -> None:
-        writers = self._writers.values()
+    def _write_again(self, frame: DepthFrame, depth: Array | None) -> None:
+        """Write a frame of the log to the outputs that lack it."""
+        record = self._logged[frame.index]
+        if abs(record.time_s - frame.time_s) > SAME_TIME_S:
+            raise ValueError(
+                f"frame {frame.index} was at {record.time_s:.3f} s in {self.folder} and is at {frame.time_s:.3f} s "
+                "now: the source has changed, and its recording cannot be continued"
+            )
+        names = [name for name, lacking in self._lacking.items() if frame.index in lacking]
+        self._write(frame, depth, {name: self._writers[name] for name in names})
+        for name in names:
+            self._lacking[name].discard(frame.index)
+        self._last_result = Checkpoint(frame.index, frame.result)
+        self._write_checkpoint_if_due()
+
+    def _write(self, frame: DepthFrame, depth: Array | None, outputs: dict[str, FrameWriter]) -> None:
+        writers = outputs.values()
         in_background = [
             self._background.submit(writer.write, frame, depth) for writer in writers if writer.in_background
         ]
@@ -202,6 +267,10 @@ class Recording:
         if errors and state == "complete":
             state, reason = "failed", str(errors[0])
         try:
+            if state == "complete":
+                remove_checkpoints(self.folder)
+            elif not errors:
+                self._write_checkpoint()
             self._write_manifest(state=state, reason=reason)
         except OSError as error:
             errors.append(error)
@@ -234,7 +303,19 @@ class Recording:
         if self._record is not None:
             self._log.add(self._record)
             self.frames, self.last = self.frames + 1, self._record
-            self._record = None
+            self.lost += self._record.lost_before
+            self._record, self._last_result = None, self._result
+            self._write_checkpoint_if_due()
+
+    def _write_checkpoint_if_due(self) -> None:
+        if time.monotonic() >= self._checkpoint_due:
+            self._write_checkpoint()
+
+    def _write_checkpoint(self) -> None:
+        """Keep what the frame after the last one of the log needs."""
+        if self.plan.remembers and self._last_result is not None:
+            write_checkpoint(self.folder, self._last_result)
+        self._checkpoint_due = time.monotonic() + CHECKPOINT_INTERVAL_S
 
     def _manifest_entries(self) -> dict[str, Any]:
         entries = {name: writer.manifest_entry() for name, writer in self._writers.items()}
@@ -242,15 +323,40 @@ class Recording:
 
     def _write_manifest(self, **changes: Any) -> None:
         # "figures" is the name of the statistics in the file format.
-        statistics = {} if self.statistics is None else {"figures": asdict(self.statistics())}
+        if self.statistics is not None:
+            statistics = self.statistics()
+            changes |= {"figures": asdict(statistics)}
+            if not self._is_repair:
+                is_over = changes.get("state") == "complete"
+                changes |= {"lost": self.lost + (statistics.damaged_since if is_over else 0)}
+        if self.remarks is not None:
+            changes |= self.remarks()
         entries = self._manifest_entries()
-        self._manifest.write(**changes, **statistics, **entries, frames=self.frames, outputs=self.outputs())
-        self._written_entries = entries
+        self._manifest.write(**changes, **entries, frames=self.frames, outputs=self.outputs())
+        self._written_entries = _essential(entries)
         self._manifest_due = time.monotonic() + MANIFEST_INTERVAL_S
 
 
+def _essential(entries: dict[str, Any]) -> dict[str, Any]:
+    """The entries without what merely counts, and changes with every frame."""
+    return {name: {key: value for key, value in entry.items() if key != COUNT} for name, entry in entries.items()}
+
+
+def _restart(folder: Path, there: Inventory, remembers: bool) -> Restart:
+    """Where to begin so that every missing frame is made again, with the same bits."""
+    missing = there.lost_frames
+    first = next((number for number, record in enumerate(there.records) if record.index in missing), len(there.records))
+    if not remembers:  # any frame can be made without those before it
+        return Restart(there.records[first - 1] if first else None)
+    complete = {record.index: record for record in there.records[:first]}
+    for checkpoint in read_checkpoints(folder):
+        if checkpoint.index in complete:
+            return Restart(complete[checkpoint.index], checkpoint.result)
+    return Restart()
+
+
 def is_complete(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> bool:
-    """Whether a recording has all of its frames.
+    """Whether a recording was finished and still has all of its frames.
 
     Parameters
     ----------
@@ -269,51 +375,16 @@ def is_complete(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> boo
     """
     earlier = read_manifest(folder)
     _manifest(folder, plan, about).continue_from(earlier)
-    return bool(earlier["state"] == "complete")
+    finished = _finished_frames(earlier)
+    if finished is None:
+        return False
+    there = take_inventory(folder, plan.save, finished)
+    return len(there.records) == finished and not there.lacking
 
 
-def check_new(folder: Path) -> None:
-    """Check that a folder does not exist or is empty.
-
-    Raises
-    ------
-    FileExistsError
-        It is not empty.
-    OSError
-        It cannot be read.
-    """
-    try:
-        is_new = not folder.exists() or next(folder.iterdir(), None) is None
-    except OSError as error:
-        raise named(error, folder) from error
-    if not is_new:
-        raise FileExistsError(f"{folder} is not empty: choose another folder, or continue its recording (--resume)")
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise named(error, folder) from error
-
-
-def _lock_folder(folder: Path) -> contextlib.ExitStack:
-    """Keep other processes from recording into a folder until the lock is closed, where the system can do that."""
-    lock = contextlib.ExitStack()
-    if os.name != "posix":
-        return lock
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    lock.callback(os.close, handle)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        raise ValueError(f"another process is recording into {folder}") from None
-    except OSError:
-        pass  # some network drives have no locks
-    return lock
+def _finished_frames(earlier: dict[str, Any]) -> int | None:
+    """How many frames a recording had when it was finished; None if it was not."""
+    return int(earlier["frames"]) if earlier["state"] == "complete" else None
 
 
 def _manifest(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> Manifest:
@@ -328,12 +399,3 @@ def _manifest(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> Manif
         "near_far": plan.near_far,
     }
     return Manifest(folder, run, None if plan.rig is None else asdict(plan.rig))
-
-
-def _complete_frames(folder: Path, save: tuple[str, ...]) -> list[FrameRecord]:
-    """The frames that all outputs have; after a power cut these may be fewer than the log of frames has."""
-    done = read_frame_log(folder / FRAME_LOG) if (folder / FRAME_LOG).is_file() else []
-    for output in (OUTPUTS[name] for name in save):
-        if output.is_video and done:
-            done = done[: count_readable_frames(folder / output.path)]
-    return done

@@ -16,6 +16,7 @@ from ...common.optional import require
 from ..sources.source import DEFAULT_FPS
 
 PURPOSE = "reading and writing videos"
+BIT_EXACT = {"fflags": "+bitexact"}  # no random identifiers: the same frames make the same file
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Encoding:
         Options of FFmpeg.
     slice_threads : int
         How many threads may encode parts of one frame.
+    is_in_parts : bool
+        Every key frame begins with a new encoder, so that the bits after it do not depend on the frames before: a
+        video that is continued at a key frame has the same bits as one that was never interrupted.
     """
 
     container: str
@@ -44,6 +48,7 @@ class Encoding:
     container_options: dict[str, str] = field(default_factory=dict)
     codec_options: dict[str, str] = field(default_factory=dict)
     slice_threads: int = 1
+    is_in_parts: bool = False
 
 
 class VideoFile:
@@ -88,7 +93,8 @@ class VideoFile:
         keep: int = 0,
     ):
         self.path, self._encoding = Path(path), encoding
-        self._last_tick = -1
+        self._last_tick, self._frames = -1, 0
+        self._encoder: Any
         earlier = _earlier(self.path)
         if keep and not earlier.exists():
             os.replace(self.path, earlier)
@@ -124,7 +130,12 @@ class VideoFile:
         # FFmpeg refuses two frames of the same time.
         self._last_tick = max(round(time_s * self._encoding.ticks), self._last_tick + 1)
         frame.pts, frame.time_base = self._last_tick, Fraction(1, self._encoding.ticks)
-        self._container.mux(self._stream.encode(frame))
+        if self._encoding.is_in_parts and self._frames % self._encoding.keyframe_every == 0:
+            if self._encoder.is_open:
+                self._mux(self._encoder.encode(None))
+            self._encoder = self._new_encoder()
+        self._mux(self._encoder.encode(frame))
+        self._frames += 1
         self._file.mark_complete()
 
     def close(self) -> None:
@@ -139,7 +150,8 @@ class VideoFile:
         if self._file.is_closed:
             return
         try:
-            self._container.mux(self._stream.encode(None))
+            if self._encoder.is_open:
+                self._mux(self._encoder.encode(None))
             self._container.close()
         except av.FFmpegError:
             if not self._file.has_failed:  # then the error was raised by the write that failed
@@ -153,17 +165,40 @@ class VideoFile:
         av = require("av", PURPOSE)
         encoding = self._encoding
         self._file = _DiskFile(self.path)
-        self._container = av.open(self._file, "w", format=encoding.container, options=encoding.container_options)
+        self._container = av.open(
+            self._file, "w", format=encoding.container, options=encoding.container_options | BIT_EXACT
+        )
         self._container.metadata.update(tags)
-        rate = Fraction(fps).limit_denominator(1001)
-        self._stream = self._container.add_stream(encoding.codec, rate=rate, options=encoding.codec_options)
-        self._stream.width, self._stream.height = size
-        self._stream.pix_fmt = encoding.pixel_format
-        context = self._stream.codec_context
-        context.gop_size, context.time_base = encoding.keyframe_every, Fraction(1, encoding.ticks)
-        # Threads that encode slices of one frame add no delay; threads with a frame each would.
-        context.thread_type, context.thread_count = "SLICE", encoding.slice_threads
+        self._rate = Fraction(fps).limit_denominator(1001)
+        self._stream = self._container.add_stream(encoding.codec, rate=self._rate, options=encoding.codec_options)
+        self._encoder = self._stream.codec_context
+        self._size = size
+        self._set_up(self._encoder)
         # The header is written with the first frame: FFmpeg crashes when it closes an MP4 that has one but no frames.
+
+    def _set_up(self, encoder: Any) -> None:
+        encoding = self._encoding
+        encoder.width, encoder.height = self._size
+        encoder.pix_fmt = encoding.pixel_format
+        encoder.gop_size, encoder.time_base = encoding.keyframe_every, Fraction(1, encoding.ticks)
+        # Threads that encode slices of one frame add no delay; threads with a frame each would.
+        encoder.thread_type, encoder.thread_count = "SLICE", encoding.slice_threads
+
+    def _new_encoder(self) -> Any:
+        """An encoder for the next part of the video, in the same format as the stream."""
+        av = require("av", PURPOSE)
+        if not self._stream.codec_context.is_open:
+            self._stream.codec_context.open()
+        encoder = av.CodecContext.create(self._encoding.codec, "w")
+        self._set_up(encoder)
+        encoder.framerate, encoder.options = self._rate, self._encoding.codec_options
+        encoder.flags = self._stream.codec_context.flags
+        return encoder
+
+    def _mux(self, packets: list[Any]) -> None:
+        for packet in packets:
+            packet.stream = self._stream
+            self._container.mux(packet)
 
     def _copy(self, earlier: Path, keep: int) -> None:
         """Copy the first frames of an existing file without encoding them again."""
@@ -174,13 +209,14 @@ class VideoFile:
             is_h264 = self._stream.codec_context.name == "libx264"
             if not is_h264 and source.codec_context.extradata != self._stream.codec_context.extradata:
                 raise ValueError(f"{self.path} was written by another version of its encoder and cannot be continued")
-            # MP4 stores H.264 in another form than the encoder's output.
-            convert = av.bitstream.BitStreamFilterContext("h264_mp4toannexb", source) if is_h264 else None
+            # MP4 stores H.264 in another form than the encoder's output, which has its parameters only in the header.
+            back = "h264_mp4toannexb,filter_units=remove_types=7-8"
+            convert = av.bitstream.BitStreamFilterContext(back, source) if is_h264 else None
             for packet in _packets(old, keep):
                 for part in [packet] if convert is None else convert.filter(packet):
                     self._last_tick = round(part.pts * part.time_base * self._encoding.ticks)
-                    part.stream = self._stream
-                    self._container.mux(part)
+                    self._mux([part])
+                self._frames += 1
 
 
 def count_readable_frames(path: Place) -> int:

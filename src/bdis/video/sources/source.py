@@ -74,6 +74,8 @@ class Source(ABC):
         Frames per second, if known.
     length : int or None
         Number of frames, if known; of a video as its header says.
+    seeks_quickly : bool
+        A seek does not read the file from its beginning.
     rig : Rig or None
         The rectified cameras, if the source knows them.
     layout : str or None
@@ -99,6 +101,10 @@ class Source(ABC):
     @property
     def length(self) -> int | None:
         return None
+
+    @property
+    def seeks_quickly(self) -> bool:
+        return True
 
     @property
     def rig(self) -> Rig | None:

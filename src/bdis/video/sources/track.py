@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import re
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from typing import Any
 
 from ...common.arrays import Array
 from ...common.optional import require
+from .ledger import FrameLedger, Promise
+from .pipe import Pipe, is_pipe
 from .source import DEFAULT_FPS, BadFrame, SourceLost
 
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
 MOST_ERRORS = 100  # read errors without a frame between them, after which the rest of the file is given up
-SHORTEST_GAP = 3  # fewer missing frames in a row are not reported: some recorders leave out a frame now and then
-# A frame this far from its regular time, in frames, shows that the video has a variable frame rate: then a gap does
-# not mean missing frames.
-IRREGULAR = 0.25
+LONGEST_DISORDER_S = 1.0  # a time that goes back further begins anew, as where two recordings were joined
 FORMATS_WITHOUT_TIMES = ("h264", "hevc", "m4v", "mpegvideo", "obu", "mpeg")  # none, or not for every frame
+FORMATS_FROM_ZERO = ("matroska,webm", "flv")
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
 
@@ -62,12 +62,21 @@ class Track:
     is_live : bool or None
         The video has no end, and only its newest picture matters.  None: found out when the video is opened; it is
         live if it has no duration.
+
+    Attributes
+    ----------
+    has_own_times : bool
+        Every frame has its time in the file, once that is open.  Else frames are counted, and those after a lost one
+        may get too small a number and time.
     """
+
+    has_own_times = True
 
     def __init__(self, where: str, *, color: bool = True, deinterlace: bool = False, is_live: bool | None = False):
         self.where, self._format, self._deinterlace = where, "rgb24" if color else "gray", deinterlace
         self._is_live = is_live
         self._container: Any = None
+        self._pipe: Pipe | None = None
         self._live_index = 0
         self._first_opened_s: float | None = None
 
@@ -86,26 +95,34 @@ class Track:
         return self._fps
 
     @property
+    def seeks_quickly(self) -> bool:
+        self._open()
+        return not self._counts_frames
+
+    @property
     def length(self) -> int | None:
-        """Number of frames according to the header; None if it is live or not known."""
+        """Number of frames according to the file; None if it is live or does not say."""
         if self.is_live:
             return None
         self._open()
+        return self._promise().frames
+
+    def _promise(self) -> Promise:
+        """How many frames the file says it has."""
         if self._stream.frames:
-            return int(self._stream.frames)
-        seconds, _ = self._duration()
-        return None if seconds is None else round(seconds * self._fps)
+            return Promise(int(self._stream.frames), is_counted=True)
+        seconds, is_certain = self._duration()
+        return Promise(None if seconds is None else round(seconds * self._fps), is_certain=is_certain)
 
     def _duration(self) -> tuple[float | None, bool]:
         """Seconds from the first frame to the end according to the header, and whether it is that of this stream."""
         stream, container = self._stream, self._container
         if stream.duration is not None:
             return float(stream.duration * stream.time_base), True
-        # The duration of Matroska counts from 0, not from the first frame.
-        first_s = self._start_s if "matroska" in container.format.name else 0.0
-        if tag := stream.metadata.get("DURATION"):
-            hours, minutes, seconds = (float(part) for part in tag.split(":"))
-            return 3600 * hours + 60 * minutes + seconds - first_s, True
+        # The duration of Matroska and Flash counts from 0, not from the first frame.
+        first_s = self._start_s if container.format.name in FORMATS_FROM_ZERO else 0.0
+        if (seconds := _seconds(stream.metadata.get("DURATION", ""))) is not None:
+            return seconds - first_s, True
         if container.duration is None:
             return None, False
         return float(container.duration / self._av.time_base) - first_s, len(container.streams) == 1
@@ -116,21 +133,33 @@ class Track:
         """The next picture; None at the end.  Raises the same errors as :meth:`bdis.video.sources.Source.read`."""
         self._open()
         while True:
-            while self._decoded:
-                picture = self._picture(*self._decoded.popleft())
+            if self._decoded and self._has_plausible_time():
+                picture = self._live_picture() if self._is_live else self._picture()
                 if picture is not None:
                     return picture
-            if self._is_over or not self._decode_more():
+            elif self._is_over:
+                self._check_complete()
                 return None
+            else:
+                self._decode_more()
+
+    def remaining(self) -> int:
+        """How many frames the file still promises."""
+        return max(0, self._ledger.missing_at_end() or 0)
 
     def seek(self, time_s: float, index: int | None = None) -> None:
         """Make :meth:`read` continue with the first picture at or after ``time_s``, numbered ``index`` if given."""
         self._open()
-        if self._counts_frames or not self._jump_before(time_s):
+        is_there = not self._counts_frames and self._jump_before(time_s)
+        # The tolerance makes a time that was computed from a frame number lead back to that frame.
+        self._skip_until_s = time_s - 1e-6
+        if is_there and index is not None:  # the very frame at this time: damage may hide it after a jump
+            is_there = self._next_time() < time_s + 0.5 / self._fps
+        if not is_there:
             self.close()  # decode from the beginning instead
             self._open()
-        # The tolerance makes a time that was computed from a frame number lead back to that frame.
-        self._skip_until_s, self._next_index = time_s - 1e-6, index
+            self._skip_until_s = time_s - 1e-6
+        self._ledger.begin(index, is_sought=True)
 
     def _jump_before(self, time_s: float) -> bool:
         """Seek to a key frame at or before ``time_s``; False if that is not possible in this file."""
@@ -148,16 +177,21 @@ class Track:
         return False
 
     def _next_time(self) -> float:
-        """Time of the next frame, which stays in the queue; infinity if there is none."""
-        while not self._decoded and not self._is_over:
-            with contextlib.suppress(BadFrame):
-                self._decode_more()
-        return self._decoded[0][1] if self._decoded else float("inf")
+        """Time of the next frame that is not skipped, which stays in the queue; infinity if there is none."""
+        while True:
+            while self._decoded and self._decoded[0][1] < self._skip_until_s:
+                self._note_suspect(self._decoded.popleft()[0])
+            if self._decoded or self._is_over:
+                return self._decoded[0][1] if self._decoded else float("inf")
+            self._decode_more()
 
     def close(self) -> None:
         if self._container is not None:
             self._container.close()
         self._container = None
+        if self._pipe is not None:
+            self._pipe.close()
+        self._pipe = None
 
     # ------------------------------------------------------------ inside
 
@@ -168,7 +202,9 @@ class Track:
         self._av.logging.set_level(None)  # errors are raised; FFmpeg's own messages would go to the terminal
         options = LIVE_OPTIONS if self._is_live else {}
         try:
-            self._container = self._av.open(self.where, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S))
+            self._pipe = Pipe(self.where) if is_pipe(self.where) else None
+            place = self.where if self._pipe is None else self._pipe
+            self._container = self._av.open(place, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S))
         except self._av.error.FFmpegError as error:
             raise self._opening_error(error) from None
         if not self._container.streams.video:
@@ -177,14 +213,17 @@ class Track:
         self._stream = self._container.streams.video[0]
         # One thread: with more, damage is not reported and frames are held back; one is fast enough.
         self._stream.codec_context.thread_count = 1
+        if self._stream.codec_context.name == "mjpeg":
+            self._stream.codec_context.options = {"err_detect": "explode"}  # else damaged parts are shown as grey
         self._fps = float(self._stream.average_rate or self._stream.guessed_rate or DEFAULT_FPS)
         self._start_s = float((self._stream.start_time or 0) * self._stream.time_base)
         name = self._container.format.name
         has_times = name != "avi" or not self._stream.codec_context.has_b_frames  # AVI stores frames in decoding order
         self._counts_frames = name in FORMATS_WITHOUT_TIMES or not has_times
-        self._is_regular = True
+        self.has_own_times = name != "avi" and not self._counts_frames
         if self._first_opened_s is None:
             self._first_opened_s = time.monotonic()
+        self._ledger = FrameLedger(self._fps, self._promise(), has_times=self.has_own_times)
         self._begin()
 
     def _begin(self) -> None:
@@ -192,46 +231,64 @@ class Track:
         self._packets: Iterator[Any] = self._container.demux(self._stream)
         self._decoded: deque[tuple[Any, float]] = deque()  # frames with their times
         self._filter: Any = self._deinterlacer() if self._deinterlace else None
-        self._skip_until_s, self._next_index = float("-inf"), None
-        self._last_index: int | None = None
-        self._last_s = -1 / self._fps
-        self._count = self._errors = self._known_lost = 0
+        self._skip_until_s = float("-inf")
+        self._last_s = -1 / self._fps  # of the last frame that was decoded
+        self._shown_s = float("-inf")  # of the last frame that was delivered
+        self._damaged_parts: set[int] = set()  # presentation times of packets that are incomplete
+        self._count = self._errors = 0
         self._is_over = self._is_suspect = False
+        self._problem = ""
 
-    def _decode_more(self) -> bool:
-        """Decode a packet; False at the end."""
+    def _decode_more(self) -> None:
+        """Decode a packet; what cannot be decoded is noted."""
+        packet = self._next_packet()
+        is_end = packet is None or not packet.size
         try:
-            packet = next(self._packets, None)
-        except self._av.error.FFmpegError as error:
-            if self._is_live:
-                raise SourceLost(f"{self.where} was disconnected: {error.strerror}") from None
-            if not isinstance(error, self._av.error.InvalidDataError):
-                raise OSError(error.errno, error.strerror, self.where) from None
-            # The file is damaged here: look for the next readable packet, but not endlessly.
-            self._packets = self._container.demux(self._stream)
-            self._errors += 1
-            if self._errors < MOST_ERRORS:
-                raise BadFrame(f"{self._position()}: {error.strerror}") from None
-            packet = None
-        try:
-            frames = [] if packet is None else packet.decode()
+            frames = self._stream.codec_context.decode(packet)
         except self._av.error.FFmpegError:
-            self._known_lost += 1
-            self._is_suspect = True
-            if self._packet_time(packet) < self._skip_until_s:
-                return True  # it is before the time that was sought
-            raise BadFrame(self._damage_message(packet)) from None
-        if packet is None:
-            self._is_over = True
-            if self._is_live:
-                raise SourceLost(f"{self.where} has ended")
-            self._check_complete()
-            return False
-        for frame in frames if self._filter is None else self._filtered(frames, packet.size == 0):
+            frames = []
+            if not is_end:
+                self._note_damage(packet)
+        if not is_end and packet.is_corrupt and packet.pts is not None:
+            self._damaged_parts.add(packet.pts)
+        for frame in frames if self._filter is None else self._filtered(frames, is_end):
             self._last_s = self._time_of(frame)
             self._decoded.append((frame, self._last_s))
             self._count += 1
-        return True
+        self._is_over = is_end
+
+    def _next_packet(self) -> Any:
+        """The next packet of the file, looking beyond what is damaged; None or an empty one at the end."""
+        while True:
+            try:
+                return next(self._packets, None)
+            except self._av.error.FFmpegError as error:
+                if self._is_live:
+                    raise SourceLost(f"{self.where} was disconnected: {error.strerror}") from None
+                if not isinstance(error, self._av.error.InvalidDataError):
+                    raise OSError(error.errno, error.strerror, self.where) from None
+                self._problem = f" ({error.strerror})"
+            except IndexError:  # PyAV, of a transport stream in which damage looks like one more stream
+                self._problem = " (damaged)"
+            # The file is damaged here: look for the next readable packet, but not endlessly.
+            self._is_suspect = True
+            self._errors += 1
+            if self._errors >= MOST_ERRORS:
+                return None
+            self._packets = self._container.demux(self._stream)
+
+    def _note_damage(self, packet: Any) -> None:
+        """A packet cannot be decoded: its frame is lost, unless the decoder shows it nevertheless."""
+        self._is_suspect = True
+        if self._is_live:
+            raise BadFrame("a frame is damaged")
+        if self._counts_frames or packet.pts is None:
+            time_s = self._last_s = self._last_s + 1 / self._fps
+            self._count += 1
+        else:
+            time_s = float(packet.pts * packet.time_base) - self._start_s
+        if time_s >= self._skip_until_s:
+            self._ledger.note_damage(time_s)
 
     def _time_of(self, frame: Any) -> float:
         """Time of a decoded frame, seconds from the first frame of the file."""
@@ -241,79 +298,80 @@ class Track:
             return self._last_s + 1 / self._fps
         return float(frame.pts * frame.time_base) - self._start_s
 
-    def _picture(self, frame: Any, time_s: float) -> Picture | None:
-        """Convert a decoded frame; None if it is before the time that was sought."""
-        self._is_suspect = frame.is_corrupt or (self._is_suspect and not frame.key_frame)
-        if self._is_live:
-            assert self._first_opened_s is not None
-            time_s = time.monotonic() - self._first_opened_s
-            index = self._live_index
-            self._live_index += 1
-        elif time_s < self._skip_until_s:
-            return None
+    def _has_plausible_time(self) -> bool:
+        """Correct the time of the next frame if damage made it wrong; False if the frame after it must tell."""
+        frame, time_s = self._decoded[0]
+        usual_s = self._shown_s + 1 / self._fps
+        if self._is_live or self._shown_s == float("-inf"):
+            return True
+        if time_s > usual_s + 0.5 / self._fps:
+            if len(self._decoded) == 1 and not self._is_over:
+                return False
+            is_believed = len(self._decoded) == 1 or self._decoded[1][1] >= time_s
         else:
-            index = self._number(frame, time_s)
+            is_believed = time_s > self._shown_s - LONGEST_DISORDER_S
+        if not is_believed or not self._ledger.is_plausible(time_s):
+            self._decoded[0] = frame, usual_s
+        return True
+
+    def _live_picture(self) -> Picture:
+        """The next decoded frame of a live video, whose time is now."""
+        frame, _ = self._decoded.popleft()
+        self._note_suspect(frame)
+        assert self._first_opened_s is not None
+        time_s, index = time.monotonic() - self._first_opened_s, self._live_index
+        self._live_index += 1
         if frame.is_corrupt:
             raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
-        self._errors = 0
         return Picture(index, time_s, frame.to_ndarray(format=self._format), self._is_suspect)
 
-    def _number(self, frame: Any, time_s: float) -> int:
-        """The number of a frame, from its time or as given by the last seek."""
-        index = round(time_s * self._fps)
-        self._is_regular = self._is_regular and abs(time_s * self._fps - index) < IRREGULAR
-        if self._last_index is None:
-            index = index if self._next_index is None else self._next_index
-        else:
-            index = max(index, self._last_index + 1)
-            self._check_gap(frame, time_s, index)
-        self._last_index = index
-        return index
+    def _picture(self) -> Picture | None:
+        """The next decoded frame; None if it is before the time that was sought.
 
-    def _check_gap(self, frame: Any, time_s: float, index: int) -> None:
-        """Report missing frames for which the decoder gave no error; the frame after them is returned next."""
-        assert self._last_index is not None
-        missing = index - self._last_index - 1
-        if not self._is_regular or missing < SHORTEST_GAP:
-            return
-        before, self._last_index = self._last_index, index - 1
-        explained = min(missing, self._known_lost)
-        self._known_lost -= explained
-        if missing > explained:
-            self._decoded.appendleft((frame, time_s))
-            self._is_suspect = True
-            missing -= explained
-            raise BadFrame(f"{missing} frames are missing after frame {before}", missing)
+        Raises
+        ------
+        BadFrame
+            Frames before it are lost: it stays in the queue.  Or it is damaged itself.
+        """
+        frame, time_s = self._decoded[0]
+        if time_s < self._shown_s:  # the decoder lost the order at some damage, and its place has passed
+            self._decoded.popleft()
+            if (loss := self._ledger.loss_of_late(time_s)) is not None:
+                raise loss
+            return None
+        if time_s >= self._skip_until_s:
+            if (loss := self._ledger.loss_before(time_s)) is not None:
+                self._is_suspect = True
+                raise loss
+            self._errors, self._problem = 0, ""
+        self._decoded.popleft()
+        self._note_suspect(frame)
+        if time_s < self._skip_until_s:
+            return None
+        self._shown_s = time_s
+        index = self._ledger.take(time_s)
+        if frame.is_corrupt or frame.pts in self._damaged_parts:
+            self._ledger.take_back()
+            raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
+        return Picture(index, time_s, frame.to_ndarray(format=self._format), self._is_suspect)
+
+    def _note_suspect(self, frame: Any) -> None:
+        """A frame is suspect if it is damaged, or builds on one that is."""
+        self._is_suspect = frame.is_corrupt or (self._is_suspect and not frame.key_frame)
 
     def _check_complete(self) -> None:
-        """Report a file that ends earlier than its header says."""
-        expected, is_certain = self._duration()
-        if expected is None or not is_certain or self._last_index is None:
-            return
-        missing = round(expected * self._fps) - 1 - self._last_index
-        if missing > max(2, 0.01 * expected * self._fps):
-            raise BadFrame(f"the file is cut off {self._position()}: {missing} frames are missing", missing)
-
-    def _packet_time(self, packet: Any) -> float:
-        """Presentation time of a packet, s; infinity if it is not known."""
-        if packet.pts is None or self._counts_frames:
-            return float("inf")
-        return float(packet.pts * packet.time_base) - self._start_s
-
-    def _damage_message(self, packet: Any) -> str:
-        """Message for a packet that cannot be decoded."""
-        time_s = self._packet_time(packet)
-        if time_s == float("inf"):
-            return f"{self._position()}: a frame is damaged"
-        return f"frame {round(time_s * self._fps)} at {time_s:.3f} s is damaged"
-
-    def _position(self) -> str:
-        return "at the beginning" if self._last_index is None else f"after frame {self._last_index}"
+        """At the end of the file: report frames that it promised and did not have."""
+        if self._is_live:
+            if self._pipe is not None:
+                return  # whoever wrote to it has ended
+            raise SourceLost(f"{self.where} has ended")
+        if (loss := self._ledger.loss_at_end(self._problem)) is not None:
+            raise loss
 
     def _opening_error(self, error: Any) -> Exception:
         if self._is_live and self._first_opened_s is not None:
             return SourceLost(f"{self.where} cannot be opened again: {error.strerror}")
-        if isinstance(error, self._av.error.InvalidDataError):
+        if isinstance(error, (self._av.error.InvalidDataError, self._av.error.EOFError)):
             return ValueError(
                 f"{self.where} is not a video, or its recording was never finished: {error.strerror} "
                 "(an MP4 whose recording was cut off has no index; a repair tool may restore it)"
@@ -344,3 +402,13 @@ class Track:
                     yield self._filter.pull()
                 except (self._av.error.BlockingIOError, self._av.error.EOFError):
                     break
+
+
+def _seconds(tag: str) -> float | None:
+    """Seconds of a duration such as 00:01:30.5; None if it is none.
+
+    >>> _seconds("00:01:30.500000000"), _seconds("soon"), _seconds("-1:2:3")
+    (90.5, None, None)
+    """
+    parts = re.fullmatch(r"(\d+):(\d+):(\d+(?:\.\d*)?)\s*", tag)
+    return None if parts is None else 3600 * int(parts[1]) + 60 * int(parts[2]) + float(parts[3])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from .pipe import is_pipe
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
 from .track import Picture, Track
 from .views import Splitter
@@ -12,7 +13,6 @@ from .views import Splitter
 # Largest time between the views of a pair, in frames: more than half a frame, so that a right video that is half a
 # frame late is not paired now with the left frame before and now with the one after.
 PAIR_TOLERANCE = 0.6
-MOST_REORDERED = 16  # frames that a decoder may hold back
 _URL = re.compile(r"^([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _MAYBE_FILES = ("http", "https", "file", "ftp")  # may be a file or live; URLs of other schemes are live
 
@@ -44,6 +44,10 @@ class VideoSource(Source):
         return self._track.length
 
     @property
+    def seeks_quickly(self) -> bool:
+        return self._track.seeks_quickly
+
+    @property
     def layout(self) -> str | None:
         return self._split.used
 
@@ -64,8 +68,8 @@ class VideoSource(Source):
 class TwoVideoSource(Source):
     """A video for each view; frames of the same time form a pair.
 
-    A frame without a partner in the other video is reported and skipped.  Of live videos, frames that arrive at the
-    same time form a pair.
+    Every frame of the left video is delivered in a pair, or reported as lost because it or its partner is missing.  Of
+    live videos, frames that arrive at the same time form a pair.
 
     Parameters
     ----------
@@ -76,10 +80,12 @@ class TwoVideoSource(Source):
     def __init__(self, left: Track, right: Track):
         self.name = f"{left.where} and {right.where}"
         self._tracks = (left, right)
-        self._held: list[Picture | None] = [None, None]  # pictures whose partner is not read yet
-        self._explained_s = [float("-inf")] * 2  # missing frames up to these times were reported as damage
-        self._last_s = [0.0, 0.0]  # time of the last picture of each video
-        self._is_over = False
+        self._held: list[Picture | None]  # pictures whose partner is not read yet
+        self._single_s: list[float]  # times of left frames without a partner, not reported yet
+        self._lost_left: int  # left frames that were reported as lost, and whose partners were not met yet
+        self._is_out_of_step: bool  # frames of a video without times were lost
+        self._is_over: bool
+        self._reset()
 
     @property
     def is_live(self) -> bool:  # type: ignore[override]
@@ -91,27 +97,36 @@ class TwoVideoSource(Source):
 
     @property
     def length(self) -> int | None:
-        left, right = (track.length for track in self._tracks)
-        return None if left is None or right is None else min(left, right)
+        return self._tracks[0].length
+
+    @property
+    def seeks_quickly(self) -> bool:
+        return all(track.seeks_quickly for track in self._tracks)
 
     def read(self) -> StereoFrame | None:
         self._check_rates()
         while not self._is_over:
             left, right = self._take(0), self._take(1)
             if left is None or right is None:
+                self._report_single()
                 self._is_over = True
                 self._check_lengths(left, right)
                 return None
             late_s = left.time_s - right.time_s
             if self.is_live or abs(late_s) < PAIR_TOLERANCE / self.fps:
+                self._report_single()
                 self._held = [None, None]
-                is_suspect = left.is_suspect or right.is_suspect
+                is_suspect = left.is_suspect or right.is_suspect or self._is_out_of_step
                 return StereoFrame(left.index, left.time_s, left.pixels, right.pixels, is_suspect)
-            single, missing = (0, 1) if late_s < 0 else (1, 0)
-            self._held[single] = None
-            when = min(left.time_s, right.time_s)
-            if when > self._explained_s[missing]:
-                raise BadFrame(f"{self._tracks[missing].where} has no frame at {when:.3f} s")
+            if late_s < 0:
+                self._held[0] = None
+                self._single_s.append(left.time_s)
+            else:
+                self._held[1] = None
+                self._lost_left -= 1
+                if self._lost_left < 0:  # it was never there
+                    self._lost_left = 0
+                    raise BadFrame(f"{self._tracks[0].where} has no frame at {right.time_s:.3f} s", 0)
         return None
 
     def seek(self, time_s: float, index: int | None = None) -> None:
@@ -126,20 +141,42 @@ class TwoVideoSource(Source):
             track.close()
 
     def _reset(self) -> None:
-        self._held, self._last_s = [None, None], [0.0, 0.0]
-        self._explained_s, self._is_over = [float("-inf")] * 2, False
+        self._held, self._single_s, self._lost_left = [None, None], [], 0
+        self._is_out_of_step = self._is_over = False
 
     def _take(self, side: int) -> Picture | None:
         """The picture of a track that still waits for its partner, or else the next one."""
-        if self._held[side] is None:
+        while self._held[side] is None:
             try:
                 self._held[side] = picture = self._tracks[side].read()
-                self._last_s[side] = self._last_s[side] if picture is None else picture.time_s
             except BadFrame as error:
-                # Decoders report damage some frames before the damaged one would be shown.
-                self._explained_s[side] = self._last_s[side] + (MOST_REORDERED + error.count) / self.fps
+                if error.count and not self._tracks[side].has_own_times and not self._is_out_of_step:
+                    self._is_out_of_step = True
+                    self._lost_left += error.count * (side == 0)
+                    raise BadFrame(
+                        f"{self._tracks[side].where}: {error}; the file does not have the times of its frames: from "
+                        "here on the views may be of different moments, and are marked as suspect",
+                        error.count * (side == 0),
+                    ) from error
+                if side == 1 and error.count and not self.is_live:
+                    continue  # their partners, which have come or will come, are reported
+                self._lost_left += error.count
                 raise BadFrame(f"{self._tracks[side].where}: {error}", error.count) from error
+            if picture is None:
+                return None
         return self._held[side]
+
+    def _report_single(self) -> None:
+        """Report left frames in a row that have no partner."""
+        times, self._single_s = self._single_s, []
+        if not times:
+            return
+        right = self._tracks[1].where
+        if len(times) == 1:
+            raise BadFrame(f"{right} has no frame at {times[0]:.3f} s")
+        raise BadFrame(
+            f"{right} has no frames from {times[0]:.3f} s to {times[-1]:.3f} s, which are {len(times)}", len(times)
+        )
 
     def _check_rates(self) -> None:
         left, right = (track.fps for track in self._tracks)
@@ -155,11 +192,12 @@ class TwoVideoSource(Source):
             return
         shorter, longer = self._tracks if left is None else self._tracks[::-1]
         fewer, more = shorter.length, longer.length
-        if fewer is not None and more is not None and more > fewer:
+        rest = 0 if left is None else 1 + self._tracks[0].remaining()
+        if rest or (fewer is not None and more is not None and more > fewer):
             raise BadFrame(
                 f"{shorter.where} has {fewer} frames and {longer.where} has {more}: the rest is skipped. If the "
                 "missing frames are not the last ones, the views after them are of different moments",
-                more - fewer,
+                rest,
             )
 
 
@@ -174,7 +212,7 @@ def _is_live(place: str) -> bool | None:
     """Whether a video is live; None if that is known only after opening it."""
     scheme = _URL.match(place)
     if scheme is None:
-        return False
+        return is_pipe(place)  # what was read from a pipe cannot be read again
     return None if scheme[1].lower() in _MAYBE_FILES else True
 
 

@@ -44,6 +44,8 @@ class DepthFrame:
         Time that each step took, seconds.
     arrived_s : float
         When the source had it, on the clock of ``time.perf_counter``.
+    lost_before : int
+        Frames that were damaged or missing since the one before it.
     """
 
     index: int
@@ -56,6 +58,7 @@ class DepthFrame:
     rectify_s: float
     match_s: float
     arrived_s: float
+    lost_before: int = 0
 
 
 class DepthStream:
@@ -82,6 +85,8 @@ class DepthStream:
         Where to stop in a file, seconds; a frame at exactly this time is left out.
     every : int
         Use only every so many frames.
+    previous : StereoResult, optional
+        The result of the frame at ``start_s``, if it was matched before: the stream begins with the frame after it.
     video : bool
         Average what stands still with the result of the frame before (``previous`` of :meth:`StereoMatcher.match`);
         else every frame is matched by itself.
@@ -126,6 +131,7 @@ class DepthStream:
         start_index: int | None = None,
         stop_s: float | None = None,
         every: int = 1,
+        previous: StereoResult | None = None,
         video: bool = True,
         paced: bool = False,
         at_end: AtEnd = "stop",
@@ -134,6 +140,7 @@ class DepthStream:
         self.source, self.camera = source, camera
         self._matcher = StereoMatcher() if matcher is None else matcher
         self.video = video
+        self._previous = previous
         self._report = report or logging.getLogger(__name__).warning
         self._statistics = StatisticsCollector()
         capacity = 1 if source.is_live else QUEUED_FRAMES
@@ -155,7 +162,9 @@ class DepthStream:
             while True:
                 seek_count, frame = self._to_deliver.get()
                 if seek_count == self.reader.seek_count:
-                    self._statistics.add_delivered(time.perf_counter() - frame.arrived_s, frame.is_suspect)
+                    self._statistics.add_delivered(
+                        time.perf_counter() - frame.arrived_s, frame.is_suspect, frame.lost_before
+                    )
                     yield frame
         except QueueClosed:
             return
@@ -230,7 +239,7 @@ class DepthStream:
         self._matcher = matcher
         last = self._last
         if last is not None and self.is_paused:
-            self._to_match.put(replace(last, is_repeated=True, arrived_s=time.perf_counter()))
+            self._to_match.put(replace(last, is_repeated=True, lost_before=0, arrived_s=time.perf_counter()))
 
     # ------------------------------------------------------------ the steps, one thread each
 
@@ -269,25 +278,31 @@ class DepthStream:
 
     def _rectify(self, output: FrameQueue[QueuedFrame]) -> None:
         assert isinstance(self.camera, Rectifier)
-        is_first = True
+        is_first, lost = True, 0
         while True:
             queued = self._to_rectify.get()
             begin = time.perf_counter()
             try:
                 left, right = self.camera(queued.frame.left, queued.frame.right)
             except (ValueError, TypeError) as error:
-                self._skip(queued, error, is_first)
+                lost += self._skip(queued, error, is_first)
                 continue
-            is_first = False
             took = time.perf_counter() - begin
             self._statistics.add_time("rectify", took)
-            if not output.put(replace(queued, frame=replace(queued.frame, left=left, right=right), rectify_s=took)):
+            frame, lost_before = replace(queued.frame, left=left, right=right), queued.lost_before + lost
+            is_first, lost = False, 0
+            if not output.put(replace(queued, frame=frame, rectify_s=took, lost_before=lost_before)):
                 return
 
     def _match(self, output: FrameQueue[tuple[int, DepthFrame]]) -> None:
-        previous: StereoResult | None = None
-        last_matcher, last_seek_count = self._matcher, self.reader.seek_count
-        is_first = True
+        previous, last_matcher = self._previous, self._matcher
+        is_first, lost = True, 0
+        if previous is None:
+            last_seek_count = self.reader.seek_count
+        else:  # the frame that this is the result of
+            first = self._to_match.get()
+            self._check_size(first.frame.left)
+            last_seek_count, is_first = first.seek_count, False
         while True:
             queued = self._to_match.get()
             matcher, frame, seek_count = self._matcher, queued.frame, queued.seek_count
@@ -298,7 +313,7 @@ class DepthStream:
                 self._check_size(frame.left)
                 result = matcher.match(frame.left, frame.right, previous=previous)
             except (ValueError, TypeError) as error:
-                self._skip(queued, error, is_first)
+                lost += self._skip(queued, error, is_first)
                 continue
             took = time.perf_counter() - begin
             self._statistics.add_time("match", took)
@@ -306,8 +321,9 @@ class DepthStream:
             self._last = queued
             done = DepthFrame(
                 frame.index, frame.time_s, frame.left, frame.right, result, frame.is_suspect,
-                queued.read_s, queued.rectify_s, took, queued.arrived_s,
+                queued.read_s, queued.rectify_s, took, queued.arrived_s, queued.lost_before + lost,
             )  # fmt: skip
+            lost = 0
             if not output.put((seek_count, done)):
                 return
 
@@ -321,9 +337,16 @@ class DepthStream:
             raise ValueError(f"it is {size_text(shape)} but the frames before it are {size_text(self._shape)}")
         self._shape = shape
 
-    def _skip(self, queued: QueuedFrame, error: Exception, is_first: bool) -> None:
-        """Report a frame that cannot be matched; if it is the first one, none can be, and the error is raised."""
+    def _skip(self, queued: QueuedFrame, error: Exception, is_first: bool) -> int:
+        """Report a frame that cannot be matched; if it is the first one, none can be, and the error is raised.
+
+        Returns
+        -------
+        int
+            How many frames are lost with it: those before it, and itself.
+        """
         if is_first:
             raise error
         self._statistics.add_damaged()
         self._report(f"{self.source.name}: frame {queued.frame.index}: {error}; skipped")
+        return queued.lost_before + 1

@@ -33,6 +33,8 @@ class QueuedFrame:
         Number of seeks before it was read; frames from before the latest seek are discarded.
     is_repeated : bool
         It was matched before with other settings.
+    lost_before : int
+        Frames that were lost since the one before it.
     """
 
     frame: StereoFrame
@@ -41,6 +43,7 @@ class QueuedFrame:
     seek_count: int
     rectify_s: float = 0.0
     is_repeated: bool = False
+    lost_before: int = 0
 
 
 class Reader:
@@ -104,6 +107,7 @@ class Reader:
         self._target: tuple[float, int | None] | None = (start_s, start_index) if start_s > 0 else None
         self._count = 0  # frames read since the last seek
         self._has_read = False  # any frame at all
+        self._lost = 0  # frames since the last one that was let through
         self.seek_count = 0
 
     def read(self) -> QueuedFrame | None:
@@ -132,7 +136,8 @@ class Reader:
             if self.paced and not self.source.is_live and not self.is_paused:
                 self._sleep(self._clock.wait_s(frame.time_s))
                 arrived = time.perf_counter()
-            return QueuedFrame(frame, read_s, arrived, self.seek_count)
+            lost, self._lost = self._lost, 0
+            return QueuedFrame(frame, read_s, arrived, self.seek_count, lost_before=lost)
         return None
 
     # ------------------------------------------------------------ control, from any thread
@@ -187,7 +192,8 @@ class Reader:
                 return self.source.read()
             except BadFrame as error:
                 self._statistics.add_damaged(error.count)
-                self._report(f"{self.source.name}: {error}; skipped")
+                self._lost += error.count
+                self._report(f"{self.source.name}: {error}{'; skipped' if error.count else ''}")
             except SourceLost as error:
                 self._statistics.add_retry()
                 self._report(f"{error}; trying again in {wait_s:g} s")

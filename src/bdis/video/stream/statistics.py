@@ -43,6 +43,8 @@ class StreamStatistics:
         Frames of a live source that were left out because newer ones had arrived.
     damaged : int
         Frames that were missing, or that could not be read or matched.
+    damaged_since : int
+        Of those, the ones after the last delivered frame; at the end of a file, those at its end.
     suspect : int
         Delivered frames that were decoded from a damaged one.
     retries : int
@@ -64,6 +66,7 @@ class StreamStatistics:
     frames: int
     dropped: int
     damaged: int
+    damaged_since: int
     suspect: int
     retries: int
     seconds: float
@@ -111,7 +114,7 @@ class StatisticsCollector:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._times = {name: Histogram() for name in ("latency", "read", "rectify", "match")}
-        self._frames = self._damaged = self._suspect = self._retries = 0
+        self._frames = self._damaged = self._damaged_before = self._suspect = self._retries = 0
         self._first_s = self._last_s = float("nan")
         self._recent: deque[float] = deque(maxlen=RECENT_FRAMES + 1)
 
@@ -130,8 +133,8 @@ class StatisticsCollector:
         with self._lock:
             self._retries += 1
 
-    def add_delivered(self, latency_s: float, is_suspect: bool = False) -> None:
-        """Count a frame that was delivered now."""
+    def add_delivered(self, latency_s: float, is_suspect: bool = False, lost_before: int = 0) -> None:
+        """Count a frame that was delivered now, and how many frames were lost since the one before it."""
         now = time.perf_counter()
         with self._lock:
             self._times["latency"].add(latency_s)
@@ -139,6 +142,7 @@ class StatisticsCollector:
                 self._first_s = now
             self._frames += 1
             self._suspect += is_suspect
+            self._damaged_before += lost_before
             self._last_s = now
             self._recent.append(now)
 
@@ -157,6 +161,7 @@ class StatisticsCollector:
                 frames=self._frames,
                 dropped=dropped,
                 damaged=self._damaged,
+                damaged_since=self._damaged - self._damaged_before,
                 suspect=self._suspect,
                 retries=self._retries,
                 seconds=seconds,

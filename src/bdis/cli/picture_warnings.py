@@ -1,0 +1,154 @@
+"""Warnings about the pictures of a video: each kind is printed once, and counted to the end."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from .video_source import FrameWarnings
+
+if TYPE_CHECKING:
+    from ..video.recording import Recording
+    from ..video.stream.depth_stream import DepthFrame
+
+FIRST_CHECKS = 3  # frames in a row that are looked at closely
+CHECK_EVERY_S = 5.0  # from one close look to the next
+CHECK_SHARE = 0.02  # of the time, at most, is spent on them
+TOO_FAR = 0.01  # share of pixels that do not fit into the depth video
+
+
+@dataclass
+class PictureWarning:
+    """One kind of warning.
+
+    Attributes
+    ----------
+    text : str
+        As it was first said.
+    first_frame : int
+        Number of the first frame that it is about.
+    frames : int
+        How many frames it is about.
+    of_frames : str
+        Among which: "all", or the "checked" ones.
+    """
+
+    text: str
+    first_frame: int
+    frames: int
+    of_frames: str
+
+
+class PictureWarnings:
+    """Looks at the frames of a video, at some of them closely, and keeps what is wrong with them.
+
+    A close look takes longer than a match: it runs beside the stream, on the first frames and then now and then.
+
+    Parameters
+    ----------
+    printed : FrameWarnings
+        Prints the first warning of each kind.
+    earlier : dict
+        The manifest of the part of the recording that is continued; empty for a new one.
+
+    Attributes
+    ----------
+    checked : int
+        Frames that were looked at closely.
+    """
+
+    def __init__(self, printed: FrameWarnings, earlier: dict[str, Any]):
+        self._printed = printed
+        kept = [PictureWarning(**entry) for entry in earlier.get("warnings", [])]
+        self._found = {_kind(warning.text): warning for warning in kept}
+        self._latest: dict[str, int] = {}  # number of the latest frame of each kind
+        self.checked = int(earlier.get("checked_frames", 0))
+        self._checks_to_come = FIRST_CHECKS
+        self._due_s = 0.0
+        self._beside = ThreadPoolExecutor(1, "bdis_check")
+        self._running: Future[tuple[int, tuple[str, ...], float]] | None = None
+        self._too_far = 0
+
+    def note(self, index: int, texts: Iterable[str], of_frames: str = "all") -> None:
+        """Count warnings about a frame, and print those of a new kind."""
+        for text in texts:
+            kind = _kind(text)
+            if kind not in self._found:
+                self._found[kind] = PictureWarning(text, index, 0, of_frames)
+                self._printed.warn(f"frame {index}: {text}")
+            if self._latest.get(kind) != index:
+                self._found[kind].frames += 1
+                self._latest[kind] = index
+
+    def look_at(self, frame: DepthFrame, recording: Recording) -> None:
+        """Note what is wrong with a frame that was just recorded; closely, if that is due."""
+        self.note(frame.index, self._at_a_glance(frame, recording))
+        self._collect()
+        if self._running is None and time.monotonic() >= self._due_s:
+            self._running = self._beside.submit(_look_closely, frame)
+
+    def close(self) -> None:
+        """Wait for the last close look."""
+        self._beside.shutdown()
+        self._collect()
+
+    def entries(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"warnings": [asdict(warning) for warning in self._found.values()], "checked_frames": self.checked}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """For the summary."""
+        return [
+            ("warning", f"{found.text} (first at frame {found.first_frame}; {self._count_text(found)})")
+            for found in self._found.values()
+        ]
+
+    def _count_text(self, found: PictureWarning) -> str:
+        frames = "1 frame" if found.frames == 1 else f"{found.frames} frames"
+        return f"{frames} of {self.checked} that were checked" if found.of_frames == "checked" else frames
+
+    def _at_a_glance(self, frame: DepthFrame, recording: Recording) -> list[str]:
+        from ..matching.pictures import differing_rows, few_known
+
+        texts = [differing_rows(frame.result), few_known(recording.coverage)]
+        too_far, self._too_far = recording.too_far - self._too_far, recording.too_far
+        if too_far > TOO_FAR * frame.left.shape[0] * frame.left.shape[1]:
+            texts.append(
+                f"{too_far} pixels are beyond {recording.most_depth_mm:g} mm, the largest depth that the depth video "
+                "can store, and become unknown in it; use a smaller --steps-per-mm"
+            )
+        return [text for text in texts if text]
+
+    def _collect(self) -> None:
+        """Take the outcome of a close look that has ended."""
+        if self._running is None or not self._running.done():
+            return
+        index, texts, took_s = self._running.result()
+        self._running = None
+        self.checked += 1
+        self.note(index, texts, "checked")
+        self._checks_to_come -= 1
+        if self._checks_to_come <= 0:
+            self._due_s = time.monotonic() + max(CHECK_EVERY_S, took_s / CHECK_SHARE)
+
+
+def _look_closely(frame: DepthFrame) -> tuple[int, tuple[str, ...], float]:
+    """Number of the frame, what is wrong with it, and how long that took, s."""
+    from ..cameras.checks import check_rectification
+
+    begin = time.monotonic()
+    texts = check_rectification(frame.left, frame.right, frame.result).warnings
+    return frame.index, texts, time.monotonic() - begin
+
+
+def _kind(text: str) -> str:
+    """A warning without its numbers, which differ from frame to frame.
+
+    >>> _kind("rows differ by 3.2 px on median: this pair does not look rectified")
+    'rows differ by # px on median: this pair does not look rectified'
+    """
+    return re.sub(r"\d+(\.\d+)?", "#", text)

@@ -1,0 +1,101 @@
+"""The range of the preview's colours, from frames of the whole clip: a first pass over a few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...cameras.rectifier import Rectifier
+from ...cameras.rig import Rig
+from ...files.colors import round_range
+from ...matching.matcher import StereoMatcher
+from ..sources import BadFrame, Source, StereoFrame
+
+SAMPLES = 24  # frames, at equal distances
+MIN_COVERAGE = 0.2  # share of known pixels that a frame needs to say something about the range
+FARTHEST = 8.0  # times the median depth: frames that are matched badly have pixels at almost any depth
+OUTLIERS = 12  # one in so many samples may lie outside: a single frame that is matched badly does not count
+
+
+def range_of_clip(
+    source: Source,
+    matcher: StereoMatcher,
+    camera: Rectifier | Rig | None = None,
+    *,
+    start_s: float = 0.0,
+    stop_s: float | None = None,
+    max_depth_mm: float | None = None,
+) -> tuple[float, float] | None:
+    """Find the range of depth (of disparity, if the cameras are not known) in a whole clip.
+
+    Parameters
+    ----------
+    source : Source
+        Not live; closed afterwards.
+    matcher : StereoMatcher
+        Matches the frames.
+    camera : Rectifier or Rig, optional
+        As in :class:`bdis.DepthStream`.
+    start_s, stop_s : float, optional
+        The part of the clip, seconds.
+    max_depth_mm : float, optional
+        What is farther away is unknown.
+
+    Returns
+    -------
+    (float, float) or None
+        In mm or px; None if the length of the source is not known, or its frames show nothing.
+
+    Examples
+    --------
+    >>> import bdis
+    >>> source = bdis.open_source("render:plane,frames=3,height=48,width=64")
+    >>> near, far = range_of_clip(source, bdis.StereoMatcher("fast"), source.rig)
+    >>> near < 60 < far
+    True
+    """
+    if source.length is None or not source.fps:
+        return None
+    rig = camera.rig if isinstance(camera, Rectifier) else camera
+    ranges = []  # of each frame: low end, middle and high end
+    with source:
+        for frame in _sampled(source, start_s, min(source.length / source.fps, stop_s or np.inf)):
+            pair = frame.left, frame.right
+            try:
+                result = matcher.match(*(camera(*pair) if isinstance(camera, Rectifier) else pair))
+            except (ValueError, TypeError):  # of another size; the stream reports it
+                continue
+            values = result.disparity if rig is None else rig.depth(result, max_depth_mm=max_depth_mm)
+            known = values[np.isfinite(values)]
+            if known.size >= MIN_COVERAGE * values.size:
+                ranges.append(np.percentile(known, [2, 50, 98]))
+    if not ranges:
+        return None
+    lows, middles, highs = np.sort(np.transpose(ranges))
+    left_out = len(ranges) // OUTLIERS
+    low, high = lows[left_out], highs[-1 - left_out]
+    if rig is not None:
+        high = min(high, FARTHEST * float(np.median(middles)))
+    return round_range(np.array([low, high]))
+
+
+def _sampled(source: Source, start_s: float, end_s: float) -> Iterator[StereoFrame]:
+    """Frames at equal distances from the start to the end."""
+    last: int | None = None
+    for time_s in np.linspace(start_s, end_s, SAMPLES, endpoint=False):
+        try:
+            if source.seeks_quickly or last is None:
+                source.seek(float(time_s))
+            frame = source.read()
+            while frame is not None and frame.time_s < time_s:
+                frame = source.read()
+        except BadFrame:
+            continue
+        except OSError:  # the stream reports it when it gets there
+            return
+        if frame is None:
+            return
+        if last is None or frame.index > last:
+            last = frame.index
+            yield frame
