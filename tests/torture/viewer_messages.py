@@ -25,7 +25,7 @@ PLAUSIBLE = 0.3  # share of values that a user could choose: they reach the matc
 BROWSERS = 4  # that send them at the same time
 RECONNECTS = 300
 MEMORY_MB = 60  # by which the process may grow
-KERNELS_MB = 300  # the same, with kernels for hundreds of settings and Matplotlib, which are loaded once
+KERNELS_MB = 500  # the same, with kernels for hundreds of settings and Matplotlib, which are loaded once
 
 
 @pytest.fixture
