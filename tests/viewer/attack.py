@@ -101,8 +101,34 @@ def opens(viewer, **options):
         return False
 
 
-def hostile_messages(controls, count, seed=0):
+def plausible_value(control, rng):
+    """A value that a user could choose."""
+    props = control["props"]
+    match control["type"]:
+        case "GuiButtonMessage" | "GuiCheckboxMessage":
+            return rng.random() < 0.5
+        case "GuiDropdownMessage" | "GuiButtonGroupMessage":
+            return rng.choice(props["options"])
+        case "GuiSliderMessage":
+            return rng.uniform(props["min"], props["max"])
+        case "GuiTextMessage":
+            return rng.choice(("", f"{rng.uniform(-10, 300):.1f}", f"{rng.randrange(5)}"))
+        case "GuiVector2Message":
+            return [rng.uniform(0, 100), rng.uniform(0, 100)]
+    return rng.choice((rng.randrange(20), rng.uniform(0, 100)))
+
+
+def hostile_messages(controls, count, seed=0, plausible=0.0):
     """Messages as a fuzzer sends them: mostly wrong values for the controls, and all kinds of other messages.
+
+    Parameters
+    ----------
+    controls : list of dict
+        As the server has described them.
+    count, seed : int
+        Number of messages, and which.
+    plausible : float
+        Share of updates whose value a user could choose as well.
 
     Yields
     ------
@@ -115,6 +141,10 @@ def hostile_messages(controls, count, seed=0):
         return [rng.choice((0.0, 1, -1e300, float("nan"), float("inf"), "x", None)) for _ in range(size)]
 
     def update():
+        if rng.random() < plausible:
+            control = rng.choice(controls)
+            value = plausible_value(control, rng)
+            return {"type": "GuiUpdateMessage", "uuid": control["uuid"], "updates": {"value": value}}
         name = rng.choice(ODD_PROPERTIES) if rng.random() < 0.2 else "value"
         return {"type": "GuiUpdateMessage", "uuid": rng.choice(uuids), "updates": {name: rng.choice(ODD_VALUES)}}
 

@@ -125,8 +125,6 @@ def test_the_page_with_a_token_works_in_a_browser_and_after_a_reload(scene, rig,
         page = open_page(viewer)
         page.reload()
         page.get_by_text("Coverage").wait_for()
-        page.goto(viewer.url.partition("?")[0])  # as a user who types the address again
-        page.get_by_text("Coverage").wait_for()
 
 
 def test_a_browser_without_the_token_sees_nothing(scene, rig, chromium):
