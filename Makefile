@@ -6,7 +6,7 @@ OLDEST := .venv-oldest
 # The lower bounds of the dependencies, as pins: numpy>=1.26 becomes numpy==1.26.0
 OLDEST_PINS := $(shell sed -n 's/^dependencies = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",' | sed 's/>=\([0-9.]*\)/==\1.0/g')
 
-.PHONY: demo test test-oldest lint soak benchmark browser clean
+.PHONY: demo test test-oldest lint soak torture benchmark browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -35,6 +35,11 @@ lint: $(VENV)/.dev
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -s tests/video/soak.py
 
+# Every module runs, even after one has failed; then the figures that they measured.
+torture: $(VENV)/.dev browser
+	mkdir -p build && : > build/torture-figures.txt
+	$(BIN)/python -m pytest -s tests/torture/*.py; passed=$$?; cat build/torture-figures.txt; exit $$passed
+
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
@@ -55,4 +60,4 @@ $(OLDEST)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output benchmark-results
+	rm -rf $(VENV) $(OLDEST) build demo-output benchmark-results
