@@ -397,4 +397,5 @@ def _middle(group: str, entries: list[Entry]) -> int:
 
 
 def _file_name(group: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", group).strip("-")
+    """A name for a file; short enough for all that is added to it, as a group may have the longest name there is."""
+    return re.sub(r"[^\w.-]+", "-", group).strip("-")[:60]
