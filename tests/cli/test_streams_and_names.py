@@ -76,13 +76,13 @@ def test_match_of_a_folder_whose_name_is_no_text(pair, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["colon $x_{$", pytest.param(NOT_TEXT, marks=needs_names_of_bytes)])
-def test_certainty_of_a_folder_whose_name_is_a_formula_or_no_text(name, tmp_path, capsys):
-    folder = tmp_path / name
+def test_certainty_of_a_folder_whose_name_is_a_formula_or_no_text(name, tmp_path):
+    folder, picture = tmp_path / name, tmp_path / "certainty.png"
     write_rendered(folder, "plane", 2, 64, 96)
     (folder / "scene.json").unlink()
-    picture = tmp_path / "certainty.png"
-    arguments = ["certainty", "show", str(folder), "--kind", "folder", "--preset", "fast", "-o", str(picture)]
-    assert run(arguments) == 0, capsys.readouterr().err
+    arguments = ["certainty", "show", folder, "--kind", "folder", "--preset", "fast", "-o", picture]
+    done = bdis_command(*arguments, **TERMINAL)
+    assert done.returncode == 0, done.stderr
     assert picture.stat().st_size > 10_000
 
 

@@ -90,8 +90,10 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename is not None else ""
         return _fail(f"{name}{error.strerror or error}", 1)
+    except MemoryError as error:
+        return _fail(f"not enough memory: {error}".rstrip(": "), 1)
     except Exception as error:
-        return _fail(f"{error or type(error).__name__}", 1)
+        return _fail(str(error) or type(error).__name__, 1)
 
 
 def _fail(message: str, code: int) -> int:
