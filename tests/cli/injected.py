@@ -36,7 +36,7 @@ class Command:
 
     def fail_at(self, number: int, way: str, forever: bool) -> None:
         """Let a call fail, and check what the command says and leaves, and that it works again afterwards."""
-        before = self.begin()
+        self.begin()
         failing = Failing(number, forever)
         code = self.run_with(failing, way)
         said, where = self.said, f"{way}, call {number}: {self.said}"
@@ -52,7 +52,7 @@ class Command:
         errors = [line for line in said.splitlines() if line.startswith("error: ")]
         assert len(errors) == 1, where
         assert ("not enough memory" if way == "allocations" else FULL) in errors[0], where
-        self.check(before, where)
+        self.check(where)
 
     def run_with(self, failing: Failing, way: str, *more: str) -> int:
         with getattr(failing, way)(self._monkeypatch):
@@ -68,15 +68,15 @@ class Command:
     def arguments(self) -> list[str]:
         raise NotImplementedError
 
-    def begin(self) -> object:
-        """Restore the output folder to what it is before the command; what ``check`` needs to know of it is returned."""
+    def begin(self) -> None:
+        """Restore the output folder to what it is before the command."""
         raise NotImplementedError
 
     def result(self) -> object:
         """What the command has written, as far as it is the same every time."""
         raise NotImplementedError
 
-    def check(self, before, where: str) -> None:
+    def check(self, where: str) -> None:
         """Check what is left after a failure."""
         raise NotImplementedError
 
@@ -116,7 +116,7 @@ class Match(Command):
     def result(self):
         return {name: content for name, content in contents(self.out).items() if name not in ("run.json", "notes.txt")}
 
-    def check(self, before, where):
+    def check(self, where):
         assert contents(self.out) == self.old, where
 
 
@@ -132,7 +132,7 @@ class Render(Command):
     def result(self):
         return contents(self.out)
 
-    def check(self, before, where):
+    def check(self, where):
         assert list(self.folder.iterdir()) == [], where
 
 
@@ -155,7 +155,7 @@ class Run(Command):
             "depth.mkv": [depth.tobytes() for _, _, depth in read_depth_video(self.out / "depth.mkv")]
         }
 
-    def check(self, before, where):
+    def check(self, where):
         log = self.out / "frames.csv"
         done = len(read_frame_log(log)) if log.exists() else 0
         for index in range(done):
@@ -184,16 +184,16 @@ class Bench(Command):
     def result(self):
         return {name: content for name, content in contents(self.out).items() if name in ("summary.csv", "frames.csv")}
 
-    def check(self, before, where):
+    def check(self, where):
         assert self.run_with(Failing(), "writes") == 0, f"{where}\n{self.said}"
         assert self.result() == self.expected, where
 
     def check_finished(self, where):
-        """A method that fails on a frame is told, and the others go on; when the command is repeated, so is that frame."""
+        """A method that fails on a frame is told, and the others go on; the same command repeats that frame."""
         if self.result() != self.expected:
             assert b"MemoryError" in self.result()["frames.csv"], where
             assert "warning: bdis-fast failed on 1 of 2 frames" in where
-            self.check(None, where)
+            self.check(where)
 
 
 COMMANDS = {"match": Match, "render": Render, "run": Run, "bench": Bench}

@@ -145,13 +145,18 @@ def run(
         source.close()
         raise
     resumed_after, last = recording.frames, recording.last
-    stream = DepthStream(
-        source, matcher, opened.camera,
-        # The last finished frame is matched once more, because the next one builds on its result, as in any video.
-        start_s=start_s if last is None else max(0.0, last.time_s - TIME_TOLERANCE_S),
-        start_index=None if last is None else last.index,
-        stop_s=stop_s, every=every, video=average_frames, report=warnings,
-    )  # fmt: skip
+    try:
+        stream = DepthStream(
+            source, matcher, opened.camera,
+            # The last finished frame is matched once more, because the next one builds on its result, as in any video.
+            start_s=start_s if last is None else max(0.0, last.time_s - TIME_TOLERANCE_S),
+            start_index=None if last is None else last.index,
+            stop_s=stop_s, every=every, video=average_frames, report=warnings,
+        )  # fmt: skip
+    except BaseException as error:
+        source.close()
+        recording.close("failed", str(error) or type(error).__name__)
+        raise
     total = _total(source, start_s, stop_s, every)
     coverage = _record(recording, stream, total, None if last is None else last.index, warnings)
     _report(opened, recording, stream, warnings, preset, resumed_after, coverage)
