@@ -194,6 +194,6 @@ def test_interruption_is_no_traceback(monkeypatch, capsys):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("bdis.cli.demo.all_or_nothing", interrupt)
+    monkeypatch.setattr("bdis.cli.demo.output_folder", interrupt)
     assert app.run(["demo"]) == 130
     assert capsys.readouterr().err == "error: interrupted; nothing was written\n"

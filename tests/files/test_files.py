@@ -355,8 +355,8 @@ def test_files_that_belong_together_appear_together(tmp_path):
     folder = tmp_path / "new" / "out"
     with pytest.raises(ZeroDivisionError):
         fail_half_way(folder)
-    assert not folder.exists()
-    folder.mkdir()
+    assert not folder.parent.exists()
+    folder.mkdir(parents=True)
     (folder / "a.txt").write_text("old")
     with pytest.raises(ZeroDivisionError):
         fail_half_way(folder)

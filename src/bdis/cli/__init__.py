@@ -1,5 +1,6 @@
 """The ``bdis`` command. NumPy, Numba and other large packages are imported when a command needs them."""
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -9,6 +10,7 @@ from .signals import stopping_signals
 
 def main() -> None:
     """Run the command line in ``sys.argv`` and exit; the exit codes are those of :func:`bdis.cli.app.run`."""
+    _prepare_streams()
     try:
         from .app import run
     except ImportError as error:
@@ -20,6 +22,17 @@ def main() -> None:
         if number != signal.SIGINT:  # Python raises KeyboardInterrupt
             signal.signal(number, _stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def _prepare_streams() -> None:
+    """Make the standard streams take anything that is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # Closed, as by `>&-`: the next file that is opened would get this number, and what libraries print.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "w" if number else "r"))
+    for stream in (sys.stdout, sys.stderr):
+        if stream.errors == "strict":  # names of files need not be text
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

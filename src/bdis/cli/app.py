@@ -1,6 +1,5 @@
 """Collects the commands, one file each, and turns errors into messages and exit codes."""
 
-import sys
 import traceback
 from collections.abc import Callable
 from typing import Annotated
@@ -57,9 +56,9 @@ def _root(
     if version:
         from .. import __version__
 
-        print(f"bdis {__version__}")
+        terminal.say(f"bdis {__version__}")
     elif context.invoked_subcommand is None:
-        print(context.get_help())
+        terminal.say(context.get_help())
 
 
 def run(arguments: list[str]) -> int:
@@ -91,14 +90,16 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename is not None else ""
         return _fail(f"{name}{error.strerror or error}", 1)
+    except MemoryError as error:
+        return _fail(f"not enough memory: {error}".rstrip(": "), 1)
     except Exception as error:
-        return _fail(f"{error or type(error).__name__}", 1)
+        return _fail(str(error) or type(error).__name__, 1)
 
 
 def _fail(message: str, code: int) -> int:
     """Report an error in one line; the exit code is returned."""
     if terminal.mode.debug:
-        traceback.print_exc()
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+        terminal.note(traceback.format_exc().rstrip())
+    terminal.note(f"error: {' '.join(message.split())}")
     terminal.give({"error": message})
     return code

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.atomic import all_or_nothing
 from . import terminal
 from .camera_options import RigOptions
 from .image_pair import ImagePair, MaskOptions
 from .match import FORMATS, in_words
 from .options import Debug, Json, MaxDepth, Out, parse_names
+from .output_folder import output_folder
 
 if TYPE_CHECKING:
     from ..common.arrays import Array
@@ -40,7 +40,7 @@ def assess(
     ] = None,
     camera: RigOptions,
     masks: MaskOptions,
-    out: Out = Path("bdis-output"),
+    out: Out = Path("bdis-assessed"),
     format_: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,7 +74,7 @@ def assess(
     mask_of = masks.read(images[0].shape)
     given = _read(disparity, images[0].shape, unknown)
     rig, _, remarks = camera.load([images])
-    with all_or_nothing(out) as stage:
+    with output_folder(out, [left, right, disparity, *vars(masks).values(), *camera.calib_files]) as stage:
         with terminal.working("assessing"):
             result = assess_map(
                 *images, given, left_mask=mask_of.get("left_mask"), right_mask=mask_of.get("right_mask")

@@ -190,6 +190,12 @@ def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
         terminal.table(lines, ("method", *(column.title for column in shown)))
         if any(row.assessed for row in members):
             terminal.say(f"  {ASSESSED} {ASSESSED_NOTE}")
+    for row in rows:
+        if row.failed:
+            terminal.warn(
+                f"{row.method} failed on {row.failed} of {counted(row.frames, 'frame')} of {row.group}; "
+                "frames.csv says why"
+            )
     for note in notes:
         terminal.warn(note)
 

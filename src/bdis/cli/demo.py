@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.atomic import all_or_nothing
 from . import terminal
 from .options import Debug, Json, Out, Preset
+from .output_folder import output_folder
 from .view import PageOptions
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def demo(
     from .result_files import summarise
 
     settings = parse_settings(preset, [])
-    with all_or_nothing(out) as stage:
+    with output_folder(out) as stage:
         with terminal.working(f"rendering tissue, {WIDTH}x{HEIGHT}"):
             pair = render("tissue", HEIGHT, WIDTH, seed=SEED)
         rig = Rig(pair.focal_px, (WIDTH - 1) / 2, (HEIGHT - 1) / 2, pair.baseline_mm, size=(WIDTH, HEIGHT))

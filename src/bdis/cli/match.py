@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.atomic import all_or_nothing
 from . import terminal
 from .camera_options import CameraOptions
 from .image_pair import ImagePair, MaskOptions
 from .options import Debug, Json, MaxDepth, Out, Preset, Set, parse_names
+from .output_folder import output_folder
 
 if TYPE_CHECKING:
     from ..cameras.rectifier import Rectifier
@@ -69,7 +69,7 @@ def match(
     left, right = pair.read()
     mask_of = masks.read(left.shape)
     rig, raw_cameras, remarks = camera.load([(left, right)])
-    with all_or_nothing(out) as stage:
+    with output_folder(out, [*vars(pair).values(), *vars(masks).values(), *camera.calib_files]) as stage:
         if raw_cameras is not None:
             with terminal.working("rectifying"):
                 rectifier = raw_cameras.rectify()

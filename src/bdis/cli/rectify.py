@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from ..common.atomic import all_or_nothing
 from . import terminal
 from .camera_options import CameraOptions
 from .image_pair import ImagePair
 from .options import CalibRight, CalibScale, Debug, Json, Out, Unit, must_be
+from .output_folder import output_folder
 
 FILES = ["left.png", "right.png", "rig.toml"]
 
@@ -55,7 +55,7 @@ def rectify(
         left, right = pair.read()
         loaded = camera.load([(left, right)])
         assert loaded.raw is not None  # because rectify=True
-        with all_or_nothing(out) as stage:
+        with output_folder(out, [*vars(pair).values(), *camera.calib_files]) as stage:
             rectifier = loaded.raw.rectify(alpha=alpha)
             left, right = rectifier(left, right)
             check = check_rectification(left, right)

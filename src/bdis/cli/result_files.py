@@ -16,6 +16,7 @@ from ..files.ply import write_ply
 from ..files.preview import write_preview
 from ..matching.result import StereoResult
 from ..matching.settings import Settings
+from .output_folder import SUMMARY
 
 
 def write_outputs(
@@ -182,8 +183,8 @@ def write_summary(folder: Path, summary: dict[str, Any]) -> list[str]:
     list of str
         The names of the files, ``run.json`` included.
     """
-    written = sorted([*(path.name for path in folder.iterdir()), "run.json"])
-    write_whole(folder / "run.json", f"{json_text({**summary, 'files': written})}\n".encode())
+    written = sorted([*(path.name for path in folder.iterdir()), SUMMARY])
+    write_whole(folder / SUMMARY, f"{json_text({**summary, 'files': written})}\n".encode())
     return written
 
 

@@ -165,12 +165,17 @@ def run(
     resumed_after, restart = recording.frames, recording.restart
     if recording.repaired:
         terminal.note(f"{recording.repaired} frames in {out} are missing or incomplete in some output: made again")
-    stream = DepthStream(
-        source, matcher, opened.camera,
-        start_s=start_s if restart.at is None else max(0.0, restart.at.time_s - TIME_TOLERANCE_S),
-        start_index=None if restart.at is None else restart.at.index,
-        previous=restart.result, stop_s=stop_s, every=every, video=average_frames, report=warnings,
-    )  # fmt: skip
+    try:
+        stream = DepthStream(
+            source, matcher, opened.camera,
+            start_s=start_s if restart.at is None else max(0.0, restart.at.time_s - TIME_TOLERANCE_S),
+            start_index=None if restart.at is None else restart.at.index,
+            previous=restart.result, stop_s=stop_s, every=every, video=average_frames, report=warnings,
+        )  # fmt: skip
+    except BaseException as error:
+        source.close()
+        recording.close("failed", str(error) or type(error).__name__)
+        raise
     total = _total(source, start_s, stop_s, every)
     pictures = PictureWarnings(warnings, earlier or {})
     coverage = _record(recording, stream, total, pictures)

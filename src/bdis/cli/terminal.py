@@ -1,10 +1,11 @@
 """Everything the commands print: results on stdout, as text or JSON; progress, warnings and errors on stderr."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
@@ -40,17 +41,20 @@ _spinner: Any = None  # the one on the terminal now: a bar takes its place meanw
 def say(text: str = "") -> None:
     """Print a line of the result, unless it is printed as JSON."""
     if not mode.json:
-        print(text, flush=True)
+        _print_result(f"{text}\n")
 
 
 def warn(text: str) -> None:
     """Print a warning."""
-    print(f"warning: {text}", file=sys.stderr, flush=True)
+    note(f"warning: {text}")
 
 
 def note(text: str) -> None:
-    """Print a line about what is going on."""
-    print(text, file=sys.stderr, flush=True)
+    """Print a line about what is going on; that nobody can read it is no reason to end the work."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        _send_nowhere(sys.stderr)
 
 
 @contextlib.contextmanager
@@ -175,10 +179,29 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
     for line in lines:
         shown.add_row(*line)
     # A pipe or a file has no width at which lines must be broken.
-    Console(width=None if sys.stdout.isatty() else 200).print(shown)
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    with console.capture() as captured:
+        console.print(shown)
+    _print_result(captured.get())
 
 
 def give(data: dict[str, Any]) -> None:
     """Print the result as JSON, if that was asked for."""
     if mode.json:
-        print(json_text(data), flush=True)
+        _print_result(f"{json_text(data)}\n")
+
+
+def _print_result(text: str) -> None:
+    """Print on stdout. A reader that has gone, such as ``head -1``, has read what it wanted; other failures raise."""
+    try:
+        print(text, end="", flush=True)
+    except OSError as error:
+        _send_nowhere(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def _send_nowhere(stream: TextIO) -> None:
+    """Let all further output of a stream vanish: what could not be printed is tried again when Python ends."""
+    with contextlib.suppress(OSError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())

@@ -69,12 +69,14 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    """Short hash of the commit of the working copy this package is in; an installed package has none."""
-    here = Path(__file__).parent
+    """Short hash of the commit of our working copy; a package that is installed in somebody's repository has none."""
+    root = Path(__file__).parents[3]
+    asked = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # set in hooks
     try:
-        git = subprocess.run(
-            ["git", "-C", str(here), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-        )
+        if not (root / ".git").exists() or 'name = "bdis"' not in (root / "pyproject.toml").read_text():
+            return "unknown"
+        git = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment)
     except OSError:
         return "unknown"
     return git.stdout.strip() or "unknown"

@@ -200,6 +200,8 @@ class _Work:
     def _record(self, index: int) -> dict[str, Any]:
         choice, entry = self._items[index]
         record: dict[str, Any] | None = self._log.get(self._keys[index])
+        if record is not None and any("failed" in found for found in record["methods"].values()):
+            record = None  # perhaps there was no memory at that moment
         sample = self.sample_files[entry.group] if self._sampled[entry.group] == index else None
         if record is None or (sample is not None and not sample.is_file()):
             record = _measure(entry, choice, self._plan, self._matchers, sample)
@@ -397,4 +399,5 @@ def _middle(group: str, entries: list[Entry]) -> int:
 
 
 def _file_name(group: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", group).strip("-")
+    """A name for a file; short enough for all that is added to it, as a group may have the longest name there is."""
+    return re.sub(r"[^\w.-]+", "-", group).strip("-")[:60]

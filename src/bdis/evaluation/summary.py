@@ -142,6 +142,17 @@ def _pooled(tables: list[dict[str, list[float]]]) -> dict[str, list[float]] | No
     return pooled
 
 
+def printable(text: str) -> str:
+    """The text with escapes for what cannot be written: names of folders need not be text.
+
+    Examples
+    --------
+    >>> printable("colon-\\udcff")
+    'colon-\\\\udcff'
+    """
+    return text.encode(errors="backslashreplace").decode()
+
+
 def counted(number: int, word: str) -> str:
     """A number and its noun, in the plural if need be.
 
@@ -212,7 +223,7 @@ def _csv(header: list[str], lines: Any) -> bytes:
     writer.writerow(header)
     for line in lines:
         writer.writerow(["" if isinstance(cell, float) and math.isnan(cell) else _short(cell) for cell in line])
-    return buffer.getvalue().encode()
+    return printable(buffer.getvalue()).encode()
 
 
 def _short(cell: Any) -> Any:

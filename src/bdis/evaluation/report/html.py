@@ -13,7 +13,7 @@ from ...common.atomic import write_whole
 from ...common.machine import machine
 from ..baselines import METHODS
 from ..samples import Sample
-from ..summary import Row, counted
+from ..summary import Row, counted, printable
 from . import pictures
 from .columns import ASSESSED, COLUMNS, NOTHING, SECOND_TABLE, Column, best, columns
 from .plots import color_of, error_coverage_plot, reliability_plot, time_error_plot
@@ -125,7 +125,7 @@ def write_report(
     parts.append(_legend(rows))
     parts.append(_settings(methods))
     page = _PAGE.format(title=escape(title), style=STYLE.read_text(), body="\n".join(parts))
-    write_whole(path, page.encode())
+    write_whole(path, printable(page).encode())
 
 
 def paper_form(rows: list[Row]) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 from ...common.optional import require
 from ..certainty_fit import SHARES, ReliabilityCurves
 from ..confidence import CURVE
-from ..summary import Row
+from ..summary import Row, printable
 
 COLORS = (
     "#0b6fa4", "#d1495b", "#3a7d44", "#e09f3e", "#6a4c93", "#2a9d8f", "#8d5524", "#5c677d", "#d63384", "#7cb518",
@@ -126,7 +126,7 @@ def certainty_picture(curves: Mapping[str, ReliabilityCurves], title: str) -> by
     matplotlib, figure_module = require("matplotlib", "a diagram"), require("matplotlib.figure", "a diagram")
     with matplotlib.rc_context(_STYLE):
         figure = figure_module.Figure(figsize=(9.2, 4.4), layout="constrained", facecolor="white")
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(printable(title), fontsize=11, parse_math=False)
         intervals, probabilities = figure.subplots(1, 2)
         for axis in (intervals, probabilities):
             axis.plot([0, 1], [0, 1], color="#9aa1a8", linestyle="--", linewidth=1, label="ideal")

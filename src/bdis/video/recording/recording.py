@@ -259,6 +259,7 @@ class Recording:
         for close in (*(writer.close for writer in self._writers.values()), self._log_last, self._log.close):
             # The last frame is complete only if all outputs could be closed.
             if errors and close == self._log_last:
+                self._record = None
                 continue
             try:
                 close()
