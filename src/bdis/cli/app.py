@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..common.printable import printable
 from . import terminal
 from .assess import assess
 from .bench import bench
@@ -98,7 +99,7 @@ def run(arguments: list[str]) -> int:
 def _fail(message: str, code: int) -> int:
     """Report an error in one line; the exit code is returned."""
     if terminal.mode.debug:
-        traceback.print_exc()
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+        print(printable(traceback.format_exc()), file=sys.stderr)
+    print(f"error: {printable(' '.join(message.split()))}", file=sys.stderr)
     terminal.give({"error": message})
     return code

@@ -1,4 +1,7 @@
-"""Everything the commands print: results on stdout, as text or JSON; progress, warnings and errors on stderr."""
+"""Everything the commands print: results on stdout, as text or JSON; progress, warnings and errors on stderr.
+
+Texts may come from files; none passes without :func:`bdis.common.printable.printable`, as it could steer the terminal.
+"""
 
 import contextlib
 import sys
@@ -9,6 +12,7 @@ from typing import Any
 import typer
 
 from ..common.json_text import json_text
+from ..common.printable import printable
 from ..vector.progress import reporting_with
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
@@ -40,17 +44,17 @@ _spinner: Any = None  # the one on the terminal now: a bar takes its place meanw
 def say(text: str = "") -> None:
     """Print a line of the result, unless it is printed as JSON."""
     if not mode.json:
-        print(text, flush=True)
+        print(printable(text), flush=True)
 
 
 def warn(text: str) -> None:
     """Print a warning."""
-    print(f"warning: {text}", file=sys.stderr, flush=True)
+    print(f"warning: {printable(text)}", file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:
     """Print a line about what is going on."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
@@ -70,7 +74,7 @@ def working(text: str) -> Iterator[None]:
         if sys.stderr.isatty():
             from rich.console import Console
 
-            _spinner = stack.enter_context(Console(stderr=True).status(f"{text} ..."))
+            _spinner = stack.enter_context(Console(stderr=True, markup=False).status(f"{printable(text)} ..."))
         else:
             note(f"{text} ...")
         try:
@@ -139,13 +143,14 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    what = TextColumn("{task.description}", markup=False)
+    shown = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*shown, console=Console(stderr=True)) as progress:
         tasks: dict[str, Any] = {}
 
         def update(what: str, done: int, of: int) -> None:
             if what not in tasks:
-                tasks[what] = progress.add_task(what, total=of)
+                tasks[what] = progress.add_task(printable(what), total=of)
             progress.update(tasks[what], completed=done)
 
         yield update
@@ -168,7 +173,7 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
     from rich.text import Text
 
     shown = Table(box=None, show_header=header is not None, padding=(0, 2, 0, 1), header_style="bold")
-    lines = [[Text(str(cell)) for cell in row] for row in rows]
+    lines = [[Text(printable(str(cell))) for cell in row] for row in rows]
     width = len(header) if header else max(map(len, lines), default=0)
     for column in range(width):
         shown.add_column(Text(header[column]) if header else "", overflow="fold", style="cyan" if column == 0 else "")
