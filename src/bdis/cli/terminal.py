@@ -73,8 +73,9 @@ def working(text: str) -> Iterator[None]:
         stack.enter_context(reporting_with(compiling_bar))
         if sys.stderr.isatty():
             from rich.console import Console
+            from rich.text import Text
 
-            _spinner = stack.enter_context(Console(stderr=True, markup=False).status(f"{printable(text)} ..."))
+            _spinner = stack.enter_context(Console(stderr=True).status(Text(f"{printable(text)} ...")))
         else:
             note(f"{text} ...")
         try:
@@ -143,8 +144,8 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    what = TextColumn("{task.description}", markup=False)
-    shown = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    description = TextColumn("{task.description}", markup=False)
+    shown = (description, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*shown, console=Console(stderr=True)) as progress:
         tasks: dict[str, Any] = {}
 
@@ -176,7 +177,9 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
     lines = [[Text(printable(str(cell))) for cell in row] for row in rows]
     width = len(header) if header else max(map(len, lines), default=0)
     for column in range(width):
-        shown.add_column(Text(header[column]) if header else "", overflow="fold", style="cyan" if column == 0 else "")
+        shown.add_column(
+            Text(printable(header[column])) if header else "", overflow="fold", style="cyan" if column == 0 else ""
+        )
     for line in lines:
         shown.add_row(*line)
     # A pipe or a file has no width at which lines must be broken.

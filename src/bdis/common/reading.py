@@ -1,6 +1,7 @@
 """Content of files that others wrote: never more than a limit, so that no file can fill the memory or take hours."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,15 @@ def read_limited(path: Place, most: int) -> bytes:
     Traceback (most recent call last):
     ValueError: /dev/zero has more than 100 bytes, the most that such a file may have
     """
+    parts, left = [], most + 1
     with open(path, "rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        step = max(os.fstat(file.fileno()).st_size + 1, 2**16)  # not `left`: so much memory is taken before reading
+        while left > 0 and (part := file.read(min(step, left))):
+            parts.append(part)
+            left -= len(part)
+    if left <= 0:
         raise ValueError(f"{path} has more than {_size(most)}, the most that such a file may have")
-    return content
+    return b"".join(parts)
 
 
 def read_text(path: Place, most: int) -> str:
