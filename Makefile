@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+FUZZ := .venv-fuzz
+# How long `make fuzz` invents contents for each reader
+SECONDS ?= 60
 # The lower bounds of the dependencies, as pins: numpy>=1.26 becomes numpy==1.26.0
 OLDEST_PINS := $(shell sed -n 's/^dependencies = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",' | sed 's/>=\([0-9.]*\)/==\1.0/g')
 
-.PHONY: demo test test-oldest lint soak benchmark browser clean
+.PHONY: demo test test-oldest lint soak fuzz benchmark browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -35,6 +38,10 @@ lint: $(VENV)/.dev
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -s tests/video/soak.py
 
+# Coverage-guided fuzzing of every reader of files; findings are kept in .fuzz/findings. READERS="image ply": only these.
+fuzz: $(FUZZ)/.installed
+	PYTHONPATH=src:. $(FUZZ)/bin/python -m tests.fuzz.run $(SECONDS) $(READERS)
+
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
@@ -54,5 +61,10 @@ $(OLDEST)/.installed: pyproject.toml
 	$(OLDEST)/bin/python -m pip install --quiet $(OLDEST_PINS) hypothesis 'opencv-python-headless>=4.8' pytest 'scipy>=1.11'
 	touch $@
 
+$(FUZZ)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/python -m pip install --quiet --editable '.[video,baselines]' atheris
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output benchmark-results
+	rm -rf $(VENV) $(OLDEST) $(FUZZ) .fuzz demo-output benchmark-results

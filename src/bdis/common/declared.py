@@ -206,7 +206,7 @@ class Setting:
             # A whole number counts something and needs no unit to be understood.
             words = self.range_text(settings, unit=self.kind is float)
             raise ValueError(f"{self.name} must be {words}, but it is {_value_text(value)}")
-        if math.isinf(value):
+        if self.kind is float and math.isinf(value):
             raise ValueError(f"{self.name} must be a finite number, but it is {value}")
 
     def read(self, text: str) -> Any:

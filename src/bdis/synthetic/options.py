@@ -21,9 +21,7 @@ class SequenceOptions:
 
     height: int = setting(480, "Height of the images.", group=_PICTURE, unit="px", low=32, high=8192)
     width: int = setting(640, "Width of the images.", group=_PICTURE, unit="px", low=32, high=8192)
-    seed: int = setting(
-        0, "Seed of shape and texture: the same arguments give the same bits.", group=_PICTURE, low=0, high=2**63
-    )
+    seed: int = setting(0, "Seed of shape and texture: the same arguments give the same bits.", group=_PICTURE, low=0)
 
     def __post_init__(self) -> None:
         check_settings(self)
