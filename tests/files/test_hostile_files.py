@@ -135,6 +135,29 @@ def test_only_the_documented_formats_reach_a_decoder(tmp_path):
             bdis.read_image(tmp_path / "left.png")
 
 
+def test_a_big_tiff_is_read_and_one_that_promises_gigabytes_refused(tmp_path):
+    for width, refused in ((2, False), (2**40, True)):
+        tags = [(256, 16, width), (257, 4, 2), (258, 3, 32), (259, 3, 1), (262, 3, 1), (273, 16, 16), (277, 3, 1),
+                (278, 4, 2), (279, 16, 16), (339, 3, 3)]  # fmt: skip
+        entries = b"".join(struct.pack("<HHQQ", tag, kind, 1, value) for tag, kind, value in tags)
+        head = b"II+\0" + struct.pack("<HHQ", 8, 0, 32) + np.arange(4, dtype="<f4").tobytes()
+        (tmp_path / "map.tiff").write_bytes(head + struct.pack("<Q", len(tags)) + entries + bytes(8))
+        if refused:
+            with pytest.raises(ValueError, match="map.tiff is 1099511627776x2; at most"):
+                bdis.read_disparity(tmp_path / "map.tiff")
+        else:
+            assert bdis.read_disparity(tmp_path / "map.tiff").tolist() == [[0, 1], [2, 3]]
+
+
+def test_colors_of_a_ply_that_are_not_bytes_are_refused(tmp_path):
+    """Colours from 0 to 1 became black."""
+    names = [f"property float {name}\n" for name in ("x", "y", "z", "red", "green", "blue")]
+    header = f"ply\nformat binary_little_endian 1.0\nelement vertex 1\n{''.join(names)}end_header\n"
+    (tmp_path / "cloud.ply").write_bytes(header.encode() + np.ones(6, "<f4").tobytes())
+    with pytest.raises(ValueError, match="colors of type float32; expected uchar"):
+        bdis.read_ply(tmp_path / "cloud.ply")
+
+
 def test_comments_of_a_pgm_are_skipped(tmp_path):
     (tmp_path / "left.pgm").write_bytes(b"P5\n# made by hand\n2 # wide\n1\n255\n\x07\x08")
     assert bdis.read_image(tmp_path / "left.pgm").tolist() == [[7, 8]]

@@ -26,6 +26,7 @@ from bdis.evaluation.run_log import RunLog
 from bdis.evaluation.samples import Sample
 from bdis.files.maps import holds_sixteenths
 from bdis.matching.settings import Settings, settings_for
+from bdis.video.recording.depth_video import read_depth_video
 from bdis.video.recording.frame_log import FRAME_LOG, read_frame_log
 from bdis.video.recording.manifest import MANIFEST, Manifest, read_manifest
 from bdis.video.sources import open_source
@@ -210,6 +211,12 @@ def _run_log(folder: Path, content: bytes) -> None:
     log.add("frame 2", 1)
 
 
+def _depth_video(folder: Path, content: bytes) -> None:
+    for _, time_s, depth_mm in read_depth_video(_written(folder, "depth.mkv", content)):
+        assert np.isfinite(time_s)
+        _check_map(depth_mm)
+
+
 def _sample(folder: Path, content: bytes) -> None:
     Sample(_written(folder, "sample.npz", content))
 
@@ -343,6 +350,7 @@ READERS: dict[str, Reader] = {
     "manifest": Reader(_manifest, words=_MANIFEST_WORDS),
     "frame_log": Reader(_frame_log, words=("index,time_s,", "nan", "1e999", "-1", "suspect")),
     "run_log": Reader(_run_log, (OSError,), ('{"key": "frame 1", "value": ', '"key"', '"value"')),
+    "depth_video": Reader(_depth_video, words=("BDIS_STEPS_PER_MM", "V_FFV1")),
     "rendered": Reader(_rendered, words=('"format": "bdis-rendered"', '"scene"', '"frames"', '"max_disparity_px"')),
     "kitti": Reader(_kitti, words=("P_rect_02: ", "P_rect_03: ", "nan", "inf")),
     "middlebury": Reader(_middlebury, words=("cam0=[", "cam1=[", "doffs=", "baseline=", "width=", "height=", "ndisp=")),

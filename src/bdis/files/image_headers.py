@@ -13,7 +13,9 @@ _PNG_START = b"\x89PNG\r\n\x1a\n"
 _PNG_BITS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}  # by colour type
 _JPEG_FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers that begin a header with the size
 _TIFF_WIDTH, _TIFF_HEIGHT = 256, 257  # numbers of tags
-_TIFF_KINDS = {3: "H", 4: "I"}  # 16 and 32 bits
+_TIFF_KINDS = {3: "H", 4: "I", 16: "Q"}  # 16, 32 and 64 bits
+_TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_MOST_TAGS = 1000
 _PNM = re.compile(rb"P[2356](?:\s++|#[^\n]*+\n)++([0-9]{1,9})(?:\s++|#[^\n]*+\n)++([0-9]{1,9})\s")
 
 
@@ -48,7 +50,7 @@ def check_header(content: bytes, name: Place) -> None:
         size = _png_size(content)
     elif content.startswith(b"\xff\xd8\xff"):
         size = _jpeg_size(content)
-    elif content[:4] in (b"II*\0", b"MM\0*"):
+    elif content[:4] in _TIFF_STARTS:
         size = _tiff_size(content)
     elif found := _PNM.match(content):
         size = int(found[1]), int(found[2])
@@ -84,17 +86,20 @@ def _jpeg_size(content: bytes) -> tuple[int, int] | None:
 
 
 def _tiff_size(content: bytes) -> tuple[int, int] | None:
-    """Size of the first image of the file."""
+    """Size of the first image of the file, which may be a BigTIFF."""
     order = "<" if content.startswith(b"II") else ">"
+    is_big = content[2:4] in (b"+\0", b"\0+")
+    first, count_kind, entry_bytes, value_at = ("8xQ", "Q", 20, 12) if is_big else ("4xI", "H", 12, 8)
     try:
-        (start,) = struct.unpack_from(f"{order}I", content, 4)
-        (count,) = struct.unpack_from(f"{order}H", content, start)
-        sizes = {}
-        for number in range(count):
-            at = start + 2 + 12 * number
+        (start,) = struct.unpack_from(order + first, content)
+        (count,) = struct.unpack_from(order + count_kind, content, start)
+        sizes: dict[int, int] = {}
+        for number in range(min(count, _MOST_TAGS)):
+            at = start + struct.calcsize(f"={count_kind}") + entry_bytes * number
             tag, kind = struct.unpack_from(f"{order}HH", content, at)
             if tag in (_TIFF_WIDTH, _TIFF_HEIGHT) and kind in _TIFF_KINDS:
-                (sizes[tag],) = struct.unpack_from(f"{order}{_TIFF_KINDS[kind]}", content, at + 8)
+                (value,) = struct.unpack_from(order + _TIFF_KINDS[kind], content, at + value_at)
+                sizes[tag] = max(value, sizes.get(tag, 0))  # if it is there twice
         return sizes[_TIFF_WIDTH], sizes[_TIFF_HEIGHT]
     except (struct.error, KeyError):
         return None

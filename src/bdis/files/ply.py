@@ -89,7 +89,7 @@ def read_ply(path: Place) -> Cloud:
     Raises
     ------
     ValueError
-        The file is not a binary PLY file, is truncated, or has no x, y and z.
+        The file is not a binary PLY file, is truncated, has no x, y and z, or has colors that are not uchar.
     OSError
         The file cannot be read.
 
@@ -116,10 +116,15 @@ def read_ply(path: Place) -> Cloud:
         raise ValueError(f"{path} is cut short: {count} vertices need {needed} bytes, it has {len(body)}")
     vertices = np.frombuffer(body, dtype, count)
     names = dtype.names or ()
-    points = np.stack([vertices[name] for name in _AXES], -1).astype(np.float32)
-    colors = np.stack([vertices[name] for name in _COLORS], -1) if set(_COLORS) <= set(names) else None
-    sigma = vertices["sigma"].astype(np.float32) if "sigma" in names else None
-    return Cloud(points, None if colors is None else colors.astype(np.uint8), sigma)
+    with np.errstate(over="ignore"):  # beyond float32 is as good as infinite
+        points = np.stack([vertices[name] for name in _AXES], -1).astype(np.float32)
+        sigma = vertices["sigma"].astype(np.float32) if "sigma" in names else None
+    if not set(_COLORS) <= set(names):
+        return Cloud(points, None, sigma)
+    colors = np.stack([vertices[name] for name in _COLORS], -1)
+    if colors.dtype != np.uint8:
+        raise ValueError(f"{path} has colors of type {colors.dtype}; expected uchar, 0 to 255")
+    return Cloud(points, colors, sigma)
 
 
 def _vertex_layout(header: str, path: Place) -> tuple[int, np.dtype[Any]]:
