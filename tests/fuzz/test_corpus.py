@@ -3,7 +3,6 @@
 Most contents are broken on purpose, by hand or by the fuzzer (``make fuzz``); each reader also has good ones.
 """
 
-import resource
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from bdis.common.printable import printable
 from tests.fuzz.readers import READERS
 
+resource = pytest.importorskip("resource")  # not on Windows
 CORPUS = Path(__file__).parent / "corpus"
 LONGEST_S = 5.0  # on a busy machine; alone, every content takes milliseconds
 MOST_KB = 1_000_000  # more memory than before

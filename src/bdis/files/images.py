@@ -169,15 +169,18 @@ def _only_pixels(content: bytes, name: Place) -> bytes:
 
     Raises ValueError unless every chunk up to the last is complete and has the right checksum.
     """
-    at, kept = _PNG_START, [content[:_PNG_START]]
+    at, kept, has_more = _PNG_START, [content[:_PNG_START]], False
     while at + 12 <= len(content):
         length = int.from_bytes(content[at : at + 4], "big")
         end = at + 12 + length
         if end > len(content) or zlib.crc32(content[at + 4 : end - 4]) != int.from_bytes(content[end - 4 : end], "big"):
             break
-        if content[at + 4 : at + 8] in _PNG_CHUNKS:
+        kind = content[at + 4 : at + 8]
+        if kind in _PNG_CHUNKS:
             kept.append(content[at:end])
-        if content[at + 4 : at + 8] == b"IEND":
-            return b"".join(kept)
+        else:
+            has_more = True
+        if kind == b"IEND":
+            return b"".join(kept) if has_more else content  # most files have pixels only, and are not copied
         at = end
     raise ValueError(f"{name} is a PNG that is cut short or damaged, after {at} of its {len(content)} bytes")
