@@ -85,7 +85,7 @@ def _fuzz(name: str, seconds: str, scratch: str) -> None:
     words.write_text("".join('"' + word.replace('"', '\\"') + '"\n' for word in reader.words))
     options = [
         f"-max_total_time={seconds}", f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={LONGEST}",
-        f"-artifact_prefix={findings}/", f"-dict={words}",
+        f"-artifact_prefix={findings}/", *([f"-dict={words}"] if reader.words else []),
     ]  # fmt: skip
     atheris.Setup([sys.argv[0], *options, str(corpus), str(KEPT / name)], one)
     atheris.Fuzz()
