@@ -91,7 +91,7 @@ def _tiff_size(content: bytes) -> tuple[int, int] | None:
     is_big = content[2:4] in (b"+\0", b"\0+")
     first, count_kind, entry_bytes, value_at = ("8xQ", "Q", 20, 12) if is_big else ("4xI", "H", 12, 8)
     try:
-        (start,) = struct.unpack_from(order + first, content)
+        start = min(*struct.unpack_from(order + first, content), len(content))
         (count,) = struct.unpack_from(order + count_kind, content, start)
         sizes: dict[int, int] = {}
         for number in range(min(count, _MOST_TAGS)):

@@ -265,4 +265,4 @@ def check_frames(frames: Any) -> None:
     ValueError
     """
     if isinstance(frames, bool) or not isinstance(frames, int) or not 1 <= frames <= MAX_FRAMES:
-        raise ValueError(f"frames is {frames!r}; expected a whole number from 1 to {MAX_FRAMES}")
+        raise ValueError(f"frames is {frames!r}; expected 1 or more, a whole number of at most {MAX_FRAMES}")
