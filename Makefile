@@ -3,7 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
-.PHONY: demo test test-oldest lint soak torture benchmark browser clean
+FUZZ := .venv-fuzz
+# How long `make fuzz` invents contents for each reader
+SECONDS ?= 60
+
+.PHONY: demo test test-oldest lint soak fuzz torture benchmark browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -37,6 +41,10 @@ torture: $(VENV)/.dev browser
 	mkdir -p build && : > build/torture-figures.txt
 	$(BIN)/python -m pytest -s tests/torture/*.py; passed=$$?; cat build/torture-figures.txt; exit $$passed
 
+# Coverage-guided fuzzing of every reader of files; findings are kept in .fuzz/findings. READERS="image ply": only these.
+fuzz: $(FUZZ)/.installed
+	PYTHONPATH=src:. $(FUZZ)/bin/python -m tests.fuzz.run $(SECONDS) $(READERS)
+
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
@@ -58,5 +66,10 @@ $(OLDEST)/.installed: pyproject.toml
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli]' hypothesis pytest
 	touch $@
 
+$(FUZZ)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/python -m pip install --quiet --editable '.[video,baselines]' atheris
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OLDEST) build demo-output benchmark-results
+	rm -rf $(VENV) $(OLDEST) $(FUZZ) .fuzz build demo-output benchmark-results

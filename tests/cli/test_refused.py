@@ -87,7 +87,7 @@ def test_disparity_that_a_png_cannot_hold_writes_nothing(pair, scene, calib, cap
     ("arguments", "words"),
     [
         (["--preset", "best"], "unknown preset 'best'; there are balanced"),
-        (["--set", "patch=8"], "unknown setting patch; there are patch_size"),
+        (["--set", "patch=8"], "unknown setting patch; there are bits, patch_size"),
         (["--set", "patch_size"], "expected NAME=VALUE"),
         (["--set", "patch_size=7"], "patch_size must be an even number"),
         (["--set", "patch_size=big"], "patch_size must be a whole number, but it is 'big'"),

@@ -11,7 +11,8 @@ import pytest
 import bdis
 from bdis.evaluation.datasets import KINDS, Frame, open_dataset, write_rendered
 from bdis.evaluation.datasets.authors import decode_depth
-from bdis.evaluation.datasets.scared import rectified_depth
+from bdis.evaluation.datasets.frame import in_order
+from bdis.evaluation.datasets.scared import _Archive, rectified_depth
 from bdis.synthetic.renderer import render
 
 HEIGHT, WIDTH = 96, 128
@@ -442,3 +443,68 @@ def test_frames_are_read_one_at_a_time(tmp_path, scene):
 def test_sizes_must_agree(scene):
     with pytest.raises(ValueError, match="a/1: left is 128x96 but right is 127x96"):
         Frame("a", "1", scene.left, scene.right[:, 1:])
+
+
+# --- Files that are damaged or were made to do harm -------------------------------------------------------------------
+
+
+def rendered_folder(folder, **changes):
+    write_rendered(folder, "plane", height=32, width=48)
+    description = json.loads((folder / "scene.json").read_text())
+    (folder / "scene.json").write_text(json.dumps({**description, **changes}))
+    return folder
+
+
+@pytest.mark.parametrize("frames", [10**11, 10**500, 1e11, 2.5, "2", None, True, 0, -1], ids=lambda x: repr(x)[:9])
+def test_a_scene_of_1e11_frames_is_refused(frames, tmp_path):
+    folder = rendered_folder(tmp_path / "scene", frames=frames)
+    with pytest.raises(
+        ValueError, match=r"scene.json: frames is .*; expected 1 or more, a whole number of at most 1000000"
+    ):
+        open_dataset(folder, "rendered")
+
+
+@pytest.mark.parametrize(
+    "options", ["frames=100000000000", "frames=2.5", "frames=two", "height=tall", "height=9999999"]
+)
+def test_a_scene_address_out_of_range_is_a_value_error(options):
+    with pytest.raises(ValueError, match="frames is|height must be"):
+        open_dataset(f"render:plane,{options}")
+
+
+def test_a_scene_nested_a_thousand_times_is_refused(tmp_path):
+    folder = rendered_folder(tmp_path / "scene")
+    (folder / "scene.json").write_text("[" * 3000 + "]" * 3000)
+    with pytest.raises(ValueError, match="scene.json is not JSON: it is nested too deeply"):
+        open_dataset(folder, "rendered")
+
+
+@pytest.mark.parametrize("length", [0, 10, 60, 10_000])
+def test_a_scared_archive_that_is_cut_short_says_so(length, tmp_path):
+    path = tmp_path / "frame_data.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        content = np.random.default_rng(0).bytes(20_000)  # does not compress
+        member = tarfile.TarInfo("frame_data000000.json")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(ValueError, match=r"frame_data.tar.gz is damaged or cut short"):
+        _Archive(path).read("frame_data000000.json")
+
+
+def test_kitti_calibration_without_focal_length_is_refused(tmp_path, scene):
+    for place in ("image_2", "image_3"):
+        write(tmp_path / place / "000000_10.png", scene.left)
+    (tmp_path / "calib_cam_to_cam").mkdir()
+    calibration = "".join(f"P_rect_0{camera}: 0 0 31 2 0 0 23 0 0 0 1 0\n" for camera in (2, 3))
+    (tmp_path / "calib_cam_to_cam" / "000000.txt").write_text(calibration)
+    with pytest.raises(ValueError, match="000000.txt: focal lengths 0 and 0 px"):
+        open_dataset(tmp_path)[0].read()
+
+
+def test_names_with_digits_that_are_no_numbers_are_sorted(tmp_path):
+    assert [path.name for path in in_order([tmp_path / "m².png", tmp_path / "m10.png", tmp_path / "m2.png"])] == [
+        "m2.png",
+        "m10.png",
+        "m².png",
+    ]

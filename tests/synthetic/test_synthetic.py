@@ -282,7 +282,7 @@ def test_highlights_can_be_turned_off():
     ("arguments", "options", "error", "message"),
     [
         (("lung",), {}, ValueError, "unknown scene 'lung'; there are tissue, colon, instruments, plane, sphere"),
-        (("tissue", 31, 64), {}, ValueError, "height must be at least 32, but it is 31"),
+        (("tissue", 31, 64), {}, ValueError, "height must be from 32 to 8192, but it is 31"),
         (("tissue", 48.0, 64), {}, TypeError, "height must be a whole number"),
         (("tissue",), {"seed": -1}, ValueError, "seed must be at least 0, but it is -1"),
         (("tissue",), {"nois": 1}, ValueError, "unknown option nois; there are depth_mm"),

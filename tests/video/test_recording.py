@@ -1,6 +1,7 @@
 """Recordings: what is written is what is read, also when the writing did not end well."""
 
 import errno
+import json
 import shutil
 from dataclasses import replace
 from fractions import Fraction
@@ -563,3 +564,36 @@ def test_a_new_output_is_one_line_in_the_table(tmp_path, frames, rig, monkeypatc
     manifest = read_manifest(tmp_path)
     assert manifest["coverage"] == {"frames": 6}
     assert "coverage.txt" in manifest["outputs"]
+
+
+# --- Manifests and logs that are damaged ------------------------------------------------------------------------------
+
+
+MANIFEST_CONTENT = {"format": "bdis-recording", "state": "running", "run": {}, "calibration": None, "parts": []}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"run": None}, {"run": [1]}, {"parts": 3}, {"state": 1}, {"calibration": "rig"}],
+    ids=lambda changes: str(next(iter(changes.items()))),
+)
+def test_a_manifest_of_other_kinds_is_damaged(changes, tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({**MANIFEST_CONTENT, **changes}))
+    with pytest.raises(ValueError, match=f"manifest.json is damaged: {next(iter(changes))} is missing or"):
+        read_manifest(tmp_path)
+
+
+def test_a_manifest_nested_a_thousand_times_is_refused(tmp_path):
+    (tmp_path / "manifest.json").write_text("[" * 3000 + "]" * 3000)
+    with pytest.raises(ValueError, match="manifest.json is not JSON: it is nested too deeply"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("begin", ["-5,0.0", "0.5,0.0", "0,nan", "0,1e999", "0,two", "0," + "\x1b[31m"])
+def test_a_frame_log_with_other_numbers_says_which_line(begin, tmp_path):
+    FrameLog(tmp_path / "frames.csv", [FrameRecord(0, 0.0, 2, 0, 5, 1, 9, 0.9)]).close()
+    with open(tmp_path / "frames.csv", "a") as file:
+        file.write(f"{begin},2.000,0.000,5.000,1.000,9.000,0.9000,0\n")
+    with pytest.raises(ValueError, match=r"frames.csv, line 3: .* is not the record of a frame") as error:
+        read_frame_log(tmp_path / "frames.csv")
+    assert str(error.value).isprintable()

@@ -42,7 +42,7 @@ class Rectifier:
     ImportError
         OpenCV is not installed.
     ValueError
-        ``alpha`` is not from 0 to 1.
+        ``alpha`` is not from 0 to 1, or no rectified cameras follow from the calibration.
 
     See Also
     --------
@@ -64,8 +64,11 @@ class Rectifier:
             raise ValueError(f"alpha must be None or from 0 to 1, but it is {alpha!r}")
         self._cv2 = require("cv2", "rectifying images")
         self.cameras = cameras
-        rotations, projections = _rectifying_matrices(self._cv2, cameras, alpha)
-        self.rig = _rig_of(projections[0], projections[1], cameras.size)
+        try:
+            rotations, projections = _rectifying_matrices(self._cv2, cameras, alpha)
+            self.rig = _rig_of(projections[0], projections[1], cameras.size)
+        except (ArithmeticError, self._cv2.error) as error:
+            raise ValueError("no rectified cameras follow from this calibration; are its matrices right?") from error
         self.left_rotation = rotations[0]
         matrices = (cameras.left_matrix, cameras.right_matrix)
         distortions = (cameras.left_distortion, cameras.right_distortion)

@@ -1,4 +1,7 @@
-"""Everything the commands print: results on stdout, as text or JSON; progress, warnings and errors on stderr."""
+"""Everything the commands print: results on stdout, as text or JSON; progress, warnings and errors on stderr.
+
+Texts may come from files; none passes without :func:`bdis.common.printable.printable`, as it could steer the terminal.
+"""
 
 import contextlib
 import os
@@ -10,6 +13,7 @@ from typing import Any, TextIO
 import typer
 
 from ..common.json_text import json_text
+from ..common.printable import printable
 from ..vector.progress import reporting_with
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
@@ -41,7 +45,7 @@ _spinner: Any = None  # the one on the terminal now: a bar takes its place meanw
 def say(text: str = "") -> None:
     """Print a line of the result, unless it is printed as JSON."""
     if not mode.json:
-        _print_result(f"{text}\n")
+        _print_result(f"{printable(text)}\n")
 
 
 def warn(text: str) -> None:
@@ -52,7 +56,7 @@ def warn(text: str) -> None:
 def note(text: str) -> None:
     """Print a line about what is going on; that nobody can read it is no reason to end the work."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
     except OSError:
         _send_nowhere(sys.stderr)
 
@@ -73,8 +77,9 @@ def working(text: str) -> Iterator[None]:
         stack.enter_context(reporting_with(compiling_bar))
         if sys.stderr.isatty():
             from rich.console import Console
+            from rich.text import Text
 
-            _spinner = stack.enter_context(Console(stderr=True).status(f"{text} ..."))
+            _spinner = stack.enter_context(Console(stderr=True).status(Text(f"{printable(text)} ...")))
         else:
             note(f"{text} ...")
         try:
@@ -143,13 +148,14 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    description = TextColumn("{task.description}", markup=False)
+    shown = (description, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*shown, console=Console(stderr=True)) as progress:
         tasks: dict[str, Any] = {}
 
         def update(what: str, done: int, of: int) -> None:
             if what not in tasks:
-                tasks[what] = progress.add_task(what, total=of)
+                tasks[what] = progress.add_task(printable(what), total=of)
             progress.update(tasks[what], completed=done)
 
         yield update
@@ -172,10 +178,12 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
     from rich.text import Text
 
     shown = Table(box=None, show_header=header is not None, padding=(0, 2, 0, 1), header_style="bold")
-    lines = [[Text(str(cell)) for cell in row] for row in rows]
+    lines = [[Text(printable(str(cell))) for cell in row] for row in rows]
     width = len(header) if header else max(map(len, lines), default=0)
     for column in range(width):
-        shown.add_column(Text(header[column]) if header else "", overflow="fold", style="cyan" if column == 0 else "")
+        shown.add_column(
+            Text(printable(header[column])) if header else "", overflow="fold", style="cyan" if column == 0 else ""
+        )
     for line in lines:
         shown.add_row(*line)
     # A pipe or a file has no width at which lines must be broken.

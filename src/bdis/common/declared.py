@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from .printable import printable
+
 _KEY = "setting"  # in the metadata of a field
 _KINDS: dict[type, tuple[type, str]] = {
     int: (numbers.Integral, "a whole number"),
@@ -204,7 +206,7 @@ class Setting:
             # A whole number counts something and needs no unit to be understood.
             words = self.range_text(settings, unit=self.kind is float)
             raise ValueError(f"{self.name} must be {words}, but it is {_value_text(value)}")
-        if math.isinf(value):
+        if self.kind is float and math.isinf(value):
             raise ValueError(f"{self.name} must be a finite number, but it is {value}")
 
     def read(self, text: str) -> Any:
@@ -328,7 +330,7 @@ def check_names(names: Iterable[str], *classes: type, what: str = "setting") -> 
     """
     known = [name for cls in classes for name in declarations(cls)]
     if unknown := sorted(set(names) - set(known)):
-        raise ValueError(f"unknown {what} {', '.join(unknown)}; there are {', '.join(known)}")
+        raise ValueError(f"unknown {what} {printable(', '.join(unknown))}; there are {', '.join(known)}")
 
 
 def with_attributes(cls: Class) -> Class:

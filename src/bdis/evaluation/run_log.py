@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.atomic import write_whole
+from ..common.reading import parse_json
 
 
 def source_hash() -> str:
@@ -53,12 +54,14 @@ class RunLog:
             self._read()
 
     def _read(self) -> None:
-        for line in self._path.read_text(errors="replace").splitlines():
+        for line in self._path.read_bytes().decode("utf-8", "replace").split("\n"):
             try:
-                record = json.loads(line)
-                self._records[record["key"]] = record["value"]
+                record = parse_json(line)
+                key, value = record["key"], record["value"]
             except (ValueError, KeyError, TypeError):
                 continue  # incomplete, as the process was killed while writing: this item is computed again
+            if isinstance(key, str):
+                self._records[key] = value
 
     def get(self, key: str) -> Any:
         """The record of this key, or None."""

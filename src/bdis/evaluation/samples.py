@@ -7,6 +7,9 @@ import numpy as np
 
 from ..cameras.rig import Rig
 from ..common.arrays import Array
+from ..common.reading import MAX_IMAGE_BYTES, read_limited
+from ..files.map_formats import as_map, readable
+from ..files.npz import NUMBERS_AND_TEXT, Npz
 from ..matching.result import StereoResult
 from .datasets import Frame
 
@@ -66,19 +69,29 @@ class Sample:
         px, by method; NaN where unknown.
     maps : dict of str to ndarray of float32, shape (h, w)
         By method, depth in mm with a rig, else disparity in px; NaN where unknown.
+
+    Raises
+    ------
+    ValueError
+        The file is not a sample.
+    OSError
+        The file cannot be read.
     """
 
     def __init__(self, path: Path):
-        with np.load(path, allow_pickle=False) as found:
-            self.name, self.left = str(found["name"]), found["left"]
-            self.rig = None
-            if "rig" in found:
-                focal, cx, cy, baseline, cx_right = map(float, found["rig"])
-                self.rig = Rig(focal, cx, cy, baseline, None if cx_right == cx else cx_right)
-            reference = found["reference_px" if self.rig is None else "reference_mm"]
-            self.reference: Array | None = reference if reference.size else None
-            self.disparities = {str(name): found[f"disparity_{i}"] for i, name in enumerate(found["methods"])}
-            max_depth_mm = float(found["max_depth_mm"])
+        content = read_limited(path, MAX_IMAGE_BYTES)
+        readable(lambda: self._take(Npz(content, NUMBERS_AND_TEXT)), path, "a sample of a benchmark")
+
+    def _take(self, found: Npz) -> None:
+        self.name, self.left = str(found["name"]), found["left"]
+        self.rig = None
+        if "rig" in found:
+            focal, cx, cy, baseline, cx_right = map(float, found["rig"])
+            self.rig = Rig(focal, cx, cy, baseline, None if cx_right == cx else cx_right)
+        reference = found["reference_px" if self.rig is None else "reference_mm"]
+        self.reference: Array | None = as_map(reference) if reference.size else None
+        self.disparities = {str(name): as_map(found[f"disparity_{i}"]) for i, name in enumerate(found["methods"])}
+        max_depth_mm = float(found["max_depth_mm"])
         self.maps = {name: self._map(each, max_depth_mm) for name, each in self.disparities.items()}
 
     def _map(self, disparity: Array, max_depth_mm: float) -> Array:

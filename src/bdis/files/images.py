@@ -8,10 +8,13 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
 from ..common.optional import require
+from ..common.reading import MAX_IMAGE_BYTES, read_limited
+from .image_headers import check_header, is_png
 
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pgm", ".ppm")
 _SILENT = 0  # level of OpenCV's log
-_PNG_START = b"\x89PNG\r\n\x1a\n"
+_PNG_START = 8  # bytes before the first chunk
+_PNG_CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")  # all that pixels are made of
 
 
 def read_image(path: Place) -> Array:
@@ -32,7 +35,7 @@ def read_image(path: Place) -> Array:
     OSError
         The file cannot be read.
     ValueError
-        The file is not an image, or it is truncated or damaged.
+        The file is not an image, is truncated or damaged, or has more than 2^26 pixels (8192x8192).
     ImportError
         OpenCV is not installed.
 
@@ -48,7 +51,7 @@ def read_image(path: Place) -> Array:
     ...     read_image(f"{folder}/left.png")[0, 0].tolist()
     [200, 90, 80]
     """
-    return decode_image(Path(path).read_bytes(), path)
+    return decode_image(read_limited(path, MAX_IMAGE_BYTES), path)
 
 
 def write_image(path: Place, image: Array, *, bgr: bool = False) -> None:
@@ -125,6 +128,8 @@ def decode_image(content: bytes, name: Place) -> Array:
     image = decode_pixels(content, name)
     if image.dtype not in (np.uint8, np.uint16, np.float32):
         raise ValueError(f"{name} has pixels of type {image.dtype}; expected 8 or 16 bit, or float32")
+    if image.ndim == 3 and image.shape[2] not in (3, 4):
+        raise ValueError(f"{name} has {image.shape[2]} channels; expected 1, 3 or 4")
     if image.ndim == 3:
         image = np.ascontiguousarray(image[..., 2::-1])  # BGR or BGRA to RGB
     return image
@@ -132,8 +137,9 @@ def decode_image(content: bytes, name: Place) -> Array:
 
 def decode_pixels(content: bytes, name: Place) -> Array:
     """Decode the content of an image file to the pixels that OpenCV returns: any type, channels in BGR order."""
-    if content.startswith(_PNG_START):
-        _check_png(content, name)  # before OpenCV, because libpng prints its own complaints on the terminal
+    check_header(content, name)
+    if is_png(content):
+        content = _only_pixels(content, name)
     cv2 = require("cv2", "reading images")
     logging = getattr(cv2.utils, "logging", cv2)  # of OpenCV 5; OpenCV 4 has the same functions at the top
     level = logging.getLogLevel()
@@ -146,7 +152,7 @@ def decode_pixels(content: bytes, name: Place) -> Array:
         logging.setLogLevel(level)
     if image is None:
         raise ValueError(
-            f"{name} cannot be read as an image ({len(content)} bytes): not {', '.join(IMAGE_ENDINGS)}, or cut short"
+            f"{name} cannot be read as an image ({len(content)} bytes): damaged, cut short or of an unusual kind"
         )
     return image
 
@@ -160,15 +166,23 @@ def encode_pixels(image: Array, ending: str) -> bytes:
     return bytes(content)
 
 
-def _check_png(content: bytes, name: Place) -> None:
-    """Raise ValueError unless every chunk up to the last is complete and has the right checksum."""
-    at = len(_PNG_START)
+def _only_pixels(content: bytes, name: Place) -> bytes:
+    """A PNG without its texts, profiles and animations, about which libpng would print complaints on the terminal.
+
+    Raises ValueError unless every chunk up to the last is complete and has the right checksum.
+    """
+    at, kept, has_more = _PNG_START, [content[:_PNG_START]], False
     while at + 12 <= len(content):
         length = int.from_bytes(content[at : at + 4], "big")
         end = at + 12 + length
         if end > len(content) or zlib.crc32(content[at + 4 : end - 4]) != int.from_bytes(content[end - 4 : end], "big"):
             break
-        if content[at + 4 : at + 8] == b"IEND":
-            return
+        kind = content[at + 4 : at + 8]
+        if kind in _PNG_CHUNKS:
+            kept.append(content[at:end])
+        else:
+            has_more = True
+        if kind == b"IEND":
+            return b"".join(kept) if has_more else content  # most files have pixels only, and are not copied
         at = end
     raise ValueError(f"{name} is a PNG that is cut short or damaged, after {at} of its {len(content)} bytes")

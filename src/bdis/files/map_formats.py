@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
+from ..common.printable import printable
+from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from .images import decode_pixels, encode_pixels
+from .npz import Npz, read_npy
 from .pfm import decode_pfm, encode_pfm
 
 FloatMap = NDArray[np.float32]
@@ -74,15 +77,21 @@ def write_map(path: Place, values: Any, name: str, quantity: Quantity) -> None:
 
 def read_map(path: Place, quantity: Quantity) -> FloatMap:
     """Read a map in the format of the ending of ``path``: float32 (h, w), NaN = unknown."""
-    values = decode_map(path, quantity).astype(np.float32)
-    return np.where(np.isfinite(values), values, np.float32(np.nan))
+    return as_map(decode_map(path, quantity))
+
+
+def as_map(values: Array) -> FloatMap:
+    """``values`` as float32; what is not finite, or too large for float32, becomes NaN."""
+    with np.errstate(over="ignore"):
+        array = values.astype(np.float32)
+    return np.where(np.isfinite(array), array, np.float32(np.nan))
 
 
 def decode_map(path: Place, quantity: Quantity) -> Array:
     """The values (h, w) of a map in the type that its file has."""
     by_ending = {ending: each for each in FORMATS for ending in each.endings}
     ending = check_ending(path, tuple(by_ending), quantity.name)
-    values = by_ending[ending].decode(Path(path).read_bytes(), path, quantity)
+    values = by_ending[ending].decode(read_limited(path, MAX_IMAGE_BYTES), path, quantity)
     if values.ndim != 2:
         raise ValueError(f"{path} has shape {values.shape}; expected {quantity.name} of (height, width)")
     return values
@@ -96,24 +105,15 @@ def check_ending(path: Place, known: tuple[str, ...], what: str) -> str:
     return ending
 
 
-def load_npz(content: bytes, path: Place, pick: Callable[[Any], Any], what: str) -> Any:
-    """Apply ``pick`` to the arrays of an ``.npz`` file; ValueError if they cannot be read as ``what``."""
-
-    def load() -> Any:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return pick(arrays)
-
-    return _readable(load, path, what)
-
-
-def _readable(load: Callable[[], Any], path: Place, what: str) -> Any:
+def readable(load: Callable[[], Any], path: Place, what: str) -> Any:
     """Call ``load``; the various errors of NumPy and zipfile about a damaged file become one ValueError."""
     try:
         return load()
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(f"{path} cannot be read as {what}: {error or type(error).__name__}") from error
+        reason = printable(str(error)) or type(error).__name__
+        raise ValueError(f"{path} cannot be read as {what}: {reason}") from error
 
 
 # --- The formats ------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _encode_tiff(values: FloatMap, ending: str, quantity: Quantity) -> bytes:
 
 
 def _decode_pfm(content: bytes, path: Place, quantity: Quantity) -> Array:
-    values: Array = _readable(lambda: decode_pfm(content), path, quantity.name)
+    values: Array = readable(lambda: decode_pfm(content), path, quantity.name)
     return values
 
 
@@ -137,7 +137,7 @@ def _encode_pfm(values: FloatMap, ending: str, quantity: Quantity) -> bytes:
 
 
 def _decode_npy(content: bytes, path: Place, quantity: Quantity) -> Array:
-    values: Array = _readable(lambda: np.load(io.BytesIO(content), allow_pickle=False), path, quantity.name)
+    values: Array = readable(lambda: read_npy(io.BytesIO(content)), path, quantity.name)
     return values
 
 
@@ -149,7 +149,7 @@ def _encode_npy(values: FloatMap, ending: str, quantity: Quantity) -> bytes:
 
 def _decode_npz(content: bytes, path: Place, quantity: Quantity) -> Array:
     name = quantity.npz_name
-    values: Array = load_npz(content, path, lambda arrays: arrays[name], f"a result with {name}")
+    values: Array = readable(lambda: Npz(content)[name], path, f"a result with {name}")
     return values
 
 

@@ -2,15 +2,16 @@
 
 import io
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
+from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from ..matching.result import StereoResult
-from .map_formats import FloatMap, Quantity, check_ending, decode_map, load_npz, read_map, write_map
+from .map_formats import FloatMap, Quantity, as_map, check_ending, decode_map, read_map, readable, write_map
+from .npz import Npz
 
 _KITTI_STEPS = 256.0  # per px
 
@@ -251,7 +252,8 @@ def read_result(path: Place) -> StereoResult:
     Raises
     ------
     ValueError
-        The file is not a result, or is truncated.
+        The file is not a result: it is truncated, its arrays differ in shape or hold no numbers, a probability is not
+        from 0 to 1, a variance is negative, or an array is larger than 8192x8192.
     OSError
         The file cannot be read.
 
@@ -267,19 +269,25 @@ def read_result(path: Place) -> StereoResult:
     ...     read_result(f"{folder}/result.npz").disparity.tolist()
     [[2.5]]
     """
-    result: StereoResult = load_npz(
-        Path(path).read_bytes(),
-        path,
-        lambda arrays: StereoResult(
-            arrays["disparity"],
-            arrays["probability"],
-            arrays.get("variance"),
-            float(arrays.get("row_offset", 0.0)),
-            float(arrays.get("row_tilt", 0.0)),
-        ),
-        "a result with disparity and probability",
-    )
+    content = read_limited(path, MAX_IMAGE_BYTES)
+    result: StereoResult = readable(lambda: _result_of(Npz(content)), path, "a result with disparity and probability")
     return result
+
+
+def _result_of(arrays: Npz) -> StereoResult:
+    maps = {name: as_map(arrays[name]) for name in ("disparity", "probability", "variance") if name in arrays}
+    shape = maps["disparity"].shape
+    for name, values in maps.items():
+        if len(shape) != 2 or values.shape != shape:
+            raise ValueError(f"{name} has shape {values.shape}, disparity {shape}; expected one (height, width)")
+    if not ((maps["probability"] >= 0) & (maps["probability"] <= 1)).all():
+        raise ValueError("probability must be from 0 to 1 everywhere")
+    if "variance" in maps and (maps["variance"] < 0).any():
+        raise ValueError("variance must not be negative")
+    rows = {name: float(arrays[name]) for name in ("row_offset", "row_tilt") if name in arrays}
+    if not np.isfinite(list(rows.values())).all():
+        raise ValueError("row_offset and row_tilt must be finite")
+    return StereoResult(**maps, **rows)  # type: ignore[arg-type]  # by name, of the right types
 
 
 def _disparity_to_png(disparity: FloatMap) -> NDArray[np.uint16]:

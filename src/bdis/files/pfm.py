@@ -5,6 +5,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.reading import check_pixels
+
 
 def encode_pfm(image: NDArray[np.float32]) -> bytes:
     """Encode a float image as the content of a PFM file.
@@ -52,12 +54,13 @@ def decode_pfm(content: bytes) -> NDArray[np.float32]:
     >>> decode_pfm(b"Pf 2 1 1.0\\n" + np.array([1, 2], ">f4").tobytes()).tolist()
     [[1.0, 2.0]]
     """
-    header = re.match(rb"P(f|F)\s+(\d+)\s+(\d+)\s+([-+.\deE]+)\s", content)
+    header = re.match(rb"P(f|F)\s++(\d{1,9})\s++(\d{1,9})\s++([-+.\deE]{1,40})\s", content)
     if header is None:
         raise ValueError("not a PFM file: expected 'Pf', width, height and scale")
     if header[1] == b"F":
         raise ValueError("a PFM file of three channels; expected one")
     width, height = int(header[2]), int(header[3])
+    check_pixels(width, height, "the image")
     body = content[header.end() :]
     if len(body) < 4 * width * height:
         raise ValueError(f"cut short: {width}x{height} needs {4 * width * height} bytes, it has {len(body)}")

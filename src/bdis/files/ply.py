@@ -1,19 +1,21 @@
 """PLY files of point clouds."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..cameras.cloud import Cloud
 from ..common.atomic import Place, write_whole
+from ..common.printable import printable
+from ..common.reading import MAX_IMAGE_BYTES, read_limited
 
 _PLY_TYPES = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
     "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4",
     "float": "f4", "double": "f8", "float32": "f4", "float64": "f8",
 }  # fmt: skip
+_LONGEST_HEADER = 10_000  # bytes
 _AXES, _COLORS = ("x", "y", "z"), ("red", "green", "blue")
 
 
@@ -87,7 +89,7 @@ def read_ply(path: Place) -> Cloud:
     Raises
     ------
     ValueError
-        The file is not a binary PLY file, is truncated, or has no x, y and z.
+        The file is not a binary PLY file, is truncated, has no x, y and z, or has colors that are not uchar.
     OSError
         The file cannot be read.
 
@@ -103,8 +105,8 @@ def read_ply(path: Place) -> Cloud:
     ...     read_ply(f"{folder}/cloud.ply").sigma_mm.tolist()
     [0.25]
     """
-    content = Path(path).read_bytes()
-    head = re.match(rb"ply\r?\n(.*?)end_header\r?\n", content, re.DOTALL)
+    content = read_limited(path, MAX_IMAGE_BYTES)
+    head = re.match(rb"ply\r?\n(.*?)end_header\r?\n", content[:_LONGEST_HEADER], re.DOTALL)
     if head is None:
         raise ValueError(f"{path} is not a PLY file, or is cut short: no 'ply' ... 'end_header'")
     count, dtype = _vertex_layout(head[1].decode("ascii", "replace"), path)
@@ -114,10 +116,15 @@ def read_ply(path: Place) -> Cloud:
         raise ValueError(f"{path} is cut short: {count} vertices need {needed} bytes, it has {len(body)}")
     vertices = np.frombuffer(body, dtype, count)
     names = dtype.names or ()
-    points = np.stack([vertices[name] for name in _AXES], -1).astype(np.float32)
-    colors = np.stack([vertices[name] for name in _COLORS], -1) if set(_COLORS) <= set(names) else None
-    sigma = vertices["sigma"].astype(np.float32) if "sigma" in names else None
-    return Cloud(points, None if colors is None else colors.astype(np.uint8), sigma)
+    with np.errstate(over="ignore"):  # beyond float32 is as good as infinite
+        points = np.stack([vertices[name] for name in _AXES], -1).astype(np.float32)
+        sigma = vertices["sigma"].astype(np.float32) if "sigma" in names else None
+    if not set(_COLORS) <= set(names):
+        return Cloud(points, None, sigma)
+    colors = np.stack([vertices[name] for name in _COLORS], -1)
+    if colors.dtype != np.uint8:
+        raise ValueError(f"{path} has colors of type {colors.dtype}; expected uchar, 0 to 255")
+    return Cloud(points, colors, sigma)
 
 
 def _vertex_layout(header: str, path: Place) -> tuple[int, np.dtype[Any]]:
@@ -125,15 +132,15 @@ def _vertex_layout(header: str, path: Place) -> tuple[int, np.dtype[Any]]:
     form = re.search(r"^format (\S+)", header, re.MULTILINE)
     order = {"binary_little_endian": "<", "binary_big_endian": ">"}.get(form[1] if form else "")
     if order is None:
-        raise ValueError(f"{path} is PLY of format {form[1] if form else 'unknown'}; expected a binary one")
-    element = re.search(r"element (\S+) (\d+)\s*((?:property [^\n]*\n|comment [^\n]*\n)*)", header)
+        raise ValueError(f"{path} is PLY of format {printable(form[1]) if form else 'unknown'}; expected a binary one")
+    element = re.search(r"element (\S+) (\d{1,12})\s*((?:property [^\n]*\n|comment [^\n]*\n)*)", header)
     if element is None or element[1] != "vertex":
         raise ValueError(f"{path} does not begin with vertices")
     fields = []
     for line in re.findall(r"property ([^\n]*)", element[3]):
         kind, _, name = line.strip().partition(" ")
         if kind not in _PLY_TYPES:
-            raise ValueError(f"{path} has vertices with 'property {line.strip()}', which is not supported")
+            raise ValueError(f"{path} has vertices with {f'property {line.strip()}'!r}, which is not supported")
         fields.append((name.strip(), order + _PLY_TYPES[kind]))
     if missing := [name for name in _AXES if name not in dict(fields)]:
         raise ValueError(f"{path} has vertices without {', '.join(missing)}")

@@ -11,6 +11,7 @@ _PICTURE = "Picture"
 _GEOMETRY = "Geometry"
 _LIGHT = "Light and tissue"
 _SENSOR = "Optics and sensor"
+MAX_FRAMES = 1_000_000  # of a sequence: files are numbered with six digits
 
 
 @with_attributes
@@ -18,8 +19,8 @@ _SENSOR = "Optics and sensor"
 class SequenceOptions:
     """What all frames of a rendered sequence have in common; checked on construction."""
 
-    height: int = setting(480, "Height of the images.", group=_PICTURE, unit="px", low=32)
-    width: int = setting(640, "Width of the images.", group=_PICTURE, unit="px", low=32)
+    height: int = setting(480, "Height of the images.", group=_PICTURE, unit="px", low=32, high=8192)
+    width: int = setting(640, "Width of the images.", group=_PICTURE, unit="px", low=32, high=8192)
     seed: int = setting(0, "Seed of shape and texture: the same arguments give the same bits.", group=_PICTURE, low=0)
 
     def __post_init__(self) -> None:
@@ -32,7 +33,11 @@ class FrameOptions(SequenceOptions):
     """One frame of a sequence; checked on construction."""
 
     frame: int = setting(
-        0, "Number of the frame: camera and instruments move from frame to frame.", group=_PICTURE, low=0
+        0,
+        "Number of the frame: camera and instruments move from frame to frame.",
+        group=_PICTURE,
+        low=0,
+        high=MAX_FRAMES,
     )
 
 

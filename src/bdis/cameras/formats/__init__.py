@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ...common.atomic import Place
+from ...common.printable import printable
+from ...common.reading import MAX_CALIBRATION_BYTES, read_limited
 from . import k_txt, kalibr, middlebury, native, opencv, ros
 from .base import (
     MILLIMETRES,
@@ -49,7 +51,7 @@ def read_calibration(
     Raises
     ------
     ValueError
-        The format is not known, or something is missing in the file.
+        The format is not known, something is missing in the file, or it has more than 1 MB.
     OSError
         The file cannot be read.
 
@@ -66,7 +68,7 @@ def read_calibration(
         raise ValueError(f"unit must be one of {', '.join(map(repr, MILLIMETRES))}, but it is {unit!r}")
     path = Path(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_limited(path, MAX_CALIBRATION_BYTES).decode("utf-8-sig")
         file = CalibrationText(path, text, None if second is None else Path(second), unit, baseline_mm)
         found = _format_of(file).read(file)
     except UnicodeDecodeError:
@@ -74,7 +76,7 @@ def read_calibration(
     except UnknownFormatError as error:
         raise _unknown_format(path, str(error)) from error
     except (ValueError, ElementTree.ParseError) as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}: {printable(str(error))}") from error
     if baseline_mm is not None:
         if found.rectified is None:
             raise ValueError(f"{path}: baseline_mm is for rectified cameras, but these are raw ones with a baseline")
@@ -119,7 +121,7 @@ def _format_of(file: CalibrationText) -> CalibrationFormat:
 
 def _unknown_format(path: Path, reason: str) -> ValueError:
     known = "; ".join(each.description for each in FORMATS)
-    return ValueError(f"{path}: not a calibration file bdis knows: {reason}. Known formats: {known}")
+    return ValueError(f"{path}: not a calibration file bdis knows: {printable(reason)}. Known formats: {known}")
 
 
 def _check_plausible(found: CalibrationFile, path: Path) -> None:

@@ -1,11 +1,13 @@
 """Types that all calibration formats share: the text of a file, what is read from it, and a format itself."""
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from ...common.reading import check_pixels
 from .yaml_subset import parse_yaml
 
 Unit = Literal["mm", "cm", "m"]
@@ -128,7 +130,12 @@ def check_size(size: Any) -> Size | None:
     """Return ``size`` as (width, height), two whole numbers above 0, or None if it is None."""
     if size is None:
         return None
-    numbers = list(size)
-    if len(numbers) != 2 or any(int(number) != number or number <= 0 for number in numbers):
-        raise ValueError(f"size must be (width, height) in px, but it is {size!r}")
-    return int(numbers[0]), int(numbers[1])
+    try:
+        width, height = (int(number) for number in size)
+        is_whole = [width, height] == list(size) and min(width, height) > 0 and max(width, height) < 2**31
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise ValueError(f"size must be (width, height) in px, but it is {reprlib.repr(size)}")
+    check_pixels(width, height, "size")
+    return width, height

@@ -1,9 +1,7 @@
 """K.txt: the nine numbers of K, then the baseline in metres."""
 
-import numpy as np
-
 from .base import CalibrationFile, CalibrationFormat, CalibrationText
-from .matrices import check_square_pixels, only_numbers, rectified_of
+from .matrices import check_square_pixels, matrix_of, number_of, only_numbers, rectified_of
 
 
 def _recognises(file: CalibrationText) -> bool:
@@ -17,10 +15,10 @@ def _read(file: CalibrationText) -> CalibrationFile:
         numbers = [number for place, number in enumerate(numbers) if place % 4 != 3]
     if len(numbers) not in (9, 10):
         raise ValueError(f"{len(numbers)} numbers; K.txt has the nine of K, then the baseline in m")
-    matrix = np.array(numbers[:9]).reshape(3, 3)
+    matrix = matrix_of(numbers[:9], "K").reshape(3, 3)
     if len(numbers) == 10:
         millimetres, unit = file.millimetres("m", "K.txt convention")
-        baseline_mm = numbers[9] * millimetres
+        baseline_mm = number_of(numbers[9], "the baseline") * millimetres
     elif file.baseline_mm is not None:
         baseline_mm, unit = file.baseline_mm, "mm (given)"
     else:

@@ -24,9 +24,11 @@ def _read(file: CalibrationText) -> CalibrationFile:
     transform = reshaped(matrix_of(cameras[1]["T_cn_cnm1"], "T_cn_cnm1"), "T_cn_cnm1", (4, 4))
     matrices = []
     for camera in cameras:
-        fx, fy, cx, cy = map(float, camera["intrinsics"])
+        fx, fy, cx, cy = matrix_of(camera["intrinsics"], "intrinsics")
         matrices.append(np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1]]))
-    distortions = [np.asarray(camera.get("distortion_coeffs") or [0, 0, 0, 0], float) for camera in cameras]
+    distortions = [
+        matrix_of(camera.get("distortion_coeffs") or [0, 0, 0, 0], "distortion_coeffs") for camera in cameras
+    ]
     raw = {
         "left_matrix": matrices[0], "left_distortion": distortions[0],
         "right_matrix": matrices[1], "right_distortion": distortions[1],
@@ -43,10 +45,14 @@ def _check(cameras: list[Any]) -> None:
     for name, camera in zip(("cam0", "cam1"), cameras):
         if missing := [key for key in ("intrinsics", "resolution") if key not in camera]:
             raise ValueError(f"a Kalibr camchain without {', '.join(missing)} of {name}")
-        if camera.get("camera_model", "pinhole") != "pinhole" or len(camera["intrinsics"]) != 4:
-            raise ValueError(f"{name} has camera model {camera.get('camera_model')}; expected pinhole")
+        if camera.get("camera_model", "pinhole") != "pinhole":
+            raise ValueError(f"{name} has camera model {camera['camera_model']}; expected pinhole")
+        if matrix_of(camera["intrinsics"], "intrinsics").shape != (4,):
+            raise ValueError(f"intrinsics of {name} must be four numbers: fx, fy, cx, cy")
         if camera.get("distortion_model", "none") not in ("radtan", "equidistant", "none"):
             raise ValueError(f"{name} has distortion {camera['distortion_model']}; expected radtan or equidistant")
+        if check_size(camera["resolution"]) is None:
+            raise ValueError(f"resolution of {name} must be [width, height]")
     if "T_cn_cnm1" not in cameras[1]:
         raise ValueError("a Kalibr camchain without T_cn_cnm1 of cam1")
 

@@ -1,10 +1,14 @@
 """Matrices in calibration files, and the rig that projection matrices describe."""
 
+import math
+import reprlib
 from typing import Any
 
 import numpy as np
 
 from ...common.arrays import Array
+
+_LARGEST = 1e12  # in any unit; the arithmetic with it stays far from where numbers overflow
 
 
 def only_numbers(text: str) -> list[float] | None:
@@ -21,11 +25,16 @@ def matrix_of(value: Any, name: str) -> Array:
     try:
         array = np.array(rows, float)
         if isinstance(value, dict) and "rows" in value and "cols" in value:
-            array = array.reshape(int(value["rows"]), int(value["cols"]))
-    except (TypeError, ValueError):
+            shape = int(value["rows"]), int(value["cols"])
+            if min(shape) < 0:  # NumPy takes -1 for "as many as there are"
+                raise ValueError
+            array = array.reshape(shape)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} is not a matrix of numbers") from None
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinite values")
+    if array.size and np.abs(array).max() > _LARGEST:
+        raise ValueError(f"{name} holds {array.flat[np.abs(array).argmax()]:g}, which no calibration does")
     return array
 
 
@@ -34,6 +43,22 @@ def reshaped(array: Array, name: str, shape: tuple[int, ...]) -> Array:
     if shape != (-1,) and array.size != int(np.prod(shape)):
         raise ValueError(f"{name} has {array.size} numbers; expected {'x'.join(map(str, shape))}")
     return array.reshape(shape)
+
+
+def number_of(value: Any, name: str) -> float:
+    """``value`` as a finite number; ValueError with ``name`` if it is none."""
+    try:
+        number = math.nan if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not abs(number) <= _LARGEST:
+        raise ValueError(f"{name} must be a finite number, but it is {short_repr(value)}")
+    return number
+
+
+def short_repr(value: Any) -> str:
+    """A value of a file in a message: its beginning, without characters that steer a terminal."""
+    return reprlib.repr(value)
 
 
 def check_square_pixels(matrix: Array) -> None:

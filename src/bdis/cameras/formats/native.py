@@ -7,8 +7,9 @@ from typing import Any
 
 from ...common.atomic import Place, write_whole
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_size
-from .matrices import matrix_of
+from .matrices import matrix_of, number_of, short_repr
 
+_MAX_TOML = 10_000  # characters; a file that write_native made has some 1000
 _NAMES: dict[str, tuple[set[str], set[str]]] = {  # required names, optional names
     "bdis-rig": ({"focal_px", "cx", "cy", "baseline_mm"}, {"cx_right", "size", "sigma_scale"}),
     "bdis-stereo-calibration": (
@@ -24,10 +25,10 @@ def _recognises(file: CalibrationText) -> bool:
 
 def _read(file: CalibrationText) -> CalibrationFile:
     """Read a rig or a stereo calibration; unknown names are refused, as they may be misspelt ones."""
-    values = tomllib.loads(file.text) if file.path.suffix.lower() == ".toml" else file.values
+    values = _parse_toml(file.text) if file.path.suffix.lower() == ".toml" else file.values
     kind = values.get("format")
-    if kind not in _NAMES:
-        raise ValueError(f"format is {kind!r}; expected {' or '.join(map(repr, _NAMES))}")
+    if not isinstance(kind, str) or kind not in _NAMES:
+        raise ValueError(f"format is {short_repr(kind)}; expected {' or '.join(map(repr, _NAMES))}")
     if file.unit is not None:
         raise ValueError("a bdis file is in mm; unit is for files that do not state theirs")
     required, optional = _NAMES[kind]
@@ -38,10 +39,23 @@ def _read(file: CalibrationText) -> CalibrationFile:
         raise ValueError(f"a {kind} file {', '.join(wrong)}")
     size = check_size(values.get("size"))
     content = {name: values[name] for name in found - {"size"}}
-    content = {name: matrix_of(value, name) if isinstance(value, list) else value for name, value in content.items()}
     if kind == "bdis-rig":
-        return CalibrationFile("bdis rig", "mm (bdis convention)", size, rectified=content)
-    return CalibrationFile("bdis stereo calibration", "mm (bdis convention)", size, raw=content)
+        rectified = {name: number_of(value, name) for name, value in content.items()}
+        return CalibrationFile("bdis rig", "mm (bdis convention)", size, rectified=rectified)
+    fisheye = content.pop("fisheye", False)
+    if not isinstance(fisheye, bool):
+        raise ValueError(f"fisheye must be true or false, but it is {short_repr(fisheye)}")
+    raw = {name: matrix_of(value, name) for name, value in content.items()}
+    return CalibrationFile("bdis stereo calibration", "mm (bdis convention)", size, raw={**raw, "fisheye": fisheye})
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    if len(text) > _MAX_TOML:  # Python's parser takes time that grows with the square of the longest name
+        raise ValueError(f"{len(text)} characters; a bdis file has at most {_MAX_TOML}")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def write_native(path: Place, content: dict[str, Any]) -> None:

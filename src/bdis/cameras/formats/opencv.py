@@ -1,15 +1,15 @@
 """OpenCV FileStorage: YAML, XML and JSON, as in SCARED, SERV-CT and many other data sets."""
 
-import re
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.reading import MAX_CALIBRATION_BYTES, read_text
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, UnknownFormatError, check_size
 from .matrices import matrix_of, rectified_of, rectified_of_projections, reshaped
-from .yaml_subset import parse_yaml
+from .yaml_subset import scalar_of
 
 _SPELLINGS = {
     "K1": ("M1", "K1", "cameraMatrix1"), "K2": ("M2", "K2", "cameraMatrix2"),
@@ -80,7 +80,7 @@ def _other_half(file: CalibrationText, matrices: dict[str, Array]) -> Calibratio
         path = file.path.with_name(file.path.name.replace(*names))
         if path == file.path or not path.exists():
             return None
-    other = CalibrationText(path, path.read_bytes().decode("utf-8-sig"))
+    other = CalibrationText(path, read_text(path, MAX_CALIBRATION_BYTES))
     if not _recognises(other):
         raise ValueError(f"{path} has none of the names of an OpenCV calibration")
     return other
@@ -133,22 +133,27 @@ def _size(values: dict[str, Any]) -> Size | None:
 
 def _parse_xml(text: str) -> dict[str, Any]:
     """Names and values of a FileStorage in XML, in the form that :func:`parse_yaml` returns for YAML."""
-    if "<!" in re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL):
-        raise ValueError("XML with a DOCTYPE or entities, which calibration files do not have")
     values: dict[str, Any] = {}
-    for node in ElementTree.fromstring(text):
+    for node in ElementTree.fromstring(text, ElementTree.XMLParser(target=_WithoutDoctype())):
         if node.find("data") is not None:
             values[node.tag] = {child.tag: child.text or "" for child in node}
-            values[node.tag]["data"] = [parse_yaml(word) for word in values[node.tag]["data"].split()]
+            values[node.tag]["data"] = [scalar_of(word) for word in values[node.tag]["data"].split()]
         else:
-            words = [parse_yaml(word) for word in (node.text or "").split()]
+            words = [scalar_of(word) for word in (node.text or "").split()]
             values[node.tag] = words[0] if len(words) == 1 else words
     return values
 
 
+class _WithoutDoctype(ElementTree.TreeBuilder):
+    """Refuses the declarations with which a small XML file can become gigabytes, before they are read."""
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise ValueError("XML with a DOCTYPE or entities, which calibration files do not have")
+
+
 def _rectified_of_q(q: Array, millimetres: float) -> dict[str, Any]:
     """Arguments of :class:`bdis.Rig` from OpenCV's 4x4 reprojection matrix."""
-    if q[3, 2] == 0:
+    if abs(q[3, 2]) < 1e-12:
         raise ValueError("Q[3,2] (one over the baseline) is 0")
     baseline = float(1 / q[3, 2])
     cx, offset = -float(q[0, 3]), float(q[3, 3]) * baseline

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.reading import MAX_CALIBRATION_BYTES, read_text
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, check_size
 from .matrices import matrix_of, rectified_of_projections, reshaped
 from .yaml_subset import parse_yaml
@@ -46,7 +47,7 @@ def _right_values(file: CalibrationText) -> dict[str, Any]:
         if name == file.path.name or not right.exists():
             wanted = "" if name == file.path.name else f" (there is no {right})"
             raise ValueError(f"a ROS camera_info of one camera; give the other camera's file as well{wanted}")
-    return _checked(parse_yaml(right.read_text("utf-8")), right)
+    return _checked(parse_yaml(read_text(right, MAX_CALIBRATION_BYTES)), right)
 
 
 def _checked(values: Any, path: Path) -> dict[str, Any]:

@@ -9,11 +9,18 @@ import re
 from typing import Any, NamedTuple
 
 _MAX_DEPTH = 32
+# The patterns below never go back over what they have matched (possessive ++ and *+), so that no text takes longer than
+# in proportion to its length.
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<mark>[\[\]{},])|(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(?P<unquoted>[^\[\]{},"']+))"""
+    r"""\s*+(?:(?P<mark>[\[\]{},])|(?P<quoted>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')|(?P<unquoted>[^\[\]{},"']++))""",
+    re.DOTALL,
 )
-_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[^\s\[\]{},"'#][^\[\]{},"'#]*?)\s*:(?:\s+(?P<rest>.*))?$""", re.DOTALL)
-_TAG = re.compile(r"!\S*\s*")
+_QUOTED_KEY = re.compile(r"""("[^"]*+"|'[^']*+')\s*+:(?=\s|$)""")
+_END_OF_KEY = re.compile(r""":(?=\s|$)|[\[\]{},"'#]""")  # or what no name has
+_TAG = re.compile(r"!\S*+\s*+")
+_WHOLE = re.compile(r"[-+]?[0-9]++")
+_NUMBER = re.compile(r"[-+]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][-+]?[0-9]++)?")
+_NO_NUMBER = re.compile(r"[-+]?\.(nan|inf)", re.IGNORECASE)
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
@@ -58,6 +65,11 @@ def parse_yaml(text: str) -> Any:
     return value
 
 
+def scalar_of(word: str) -> Any:
+    """The number, word or text that a single word of YAML stands for."""
+    return _scalar(word, 1)
+
+
 def _refused(number: int, why: str) -> ValueError:
     return ValueError(f"line {number} cannot be read as YAML: {why}")
 
@@ -65,6 +77,7 @@ def _refused(number: int, why: str) -> ValueError:
 def _logical_lines(text: str) -> list[_Line]:
     """Lines without comments and without blank lines; a flow collection over several lines becomes one line."""
     lines: list[_Line] = []
+    parts: list[str] = []  # of the last line
     open_brackets = 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = _without_comment(raw).rstrip()
@@ -74,12 +87,14 @@ def _logical_lines(text: str) -> list[_Line]:
         if body.startswith("\t") and not open_brackets:
             raise _refused(number, "it is indented with a tab")
         if open_brackets:
-            first = lines.pop()
-            lines.append(first._replace(text=f"{first.text} {body.strip()}"))
+            parts.append(body.strip())
         else:
+            parts = [body]
             lines.append(_Line(number, len(line) - len(body), body))
         unquoted = re.sub(r'"[^"]*"|\'[^\']*\'', "", line)
         open_brackets += sum(map(unquoted.count, "[{")) - sum(map(unquoted.count, "]}"))
+        if not open_brackets and len(parts) > 1:
+            lines[-1] = lines[-1]._replace(text=" ".join(parts))
     if open_brackets:
         raise _refused(lines[-1].number, "its brackets do not balance; is the file cut short?")
     return lines
@@ -104,7 +119,7 @@ def _block(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[Any, i
         raise _refused(line.number, "it is nested too deeply")
     if line.text == "-" or line.text.startswith("- "):
         return _sequence(lines, at, indent, depth)
-    if _KEY.match(line.text):
+    if _split_key(line.text):
         return _map(lines, at, indent, depth)
     return _inline(line.text, line.number), at + 1
 
@@ -127,17 +142,39 @@ def _map(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[dict[str
     entries: dict[str, Any] = {}
     while at < len(lines) and lines[at].indent == indent:
         line = lines[at]
-        match = _KEY.match(line.text)
-        if match is None:
+        entry = _split_key(line.text)
+        if entry is None:
             raise _refused(line.number, f"expected 'name: value', but it is {line.text[:40]!r}")
-        rest = _TAG.sub("", match["rest"] or "", count=1) if (match["rest"] or "").startswith("!") else match["rest"]
+        name, rest = entry
+        rest = _without_tag(rest)
         value: Any
         if rest:
             value, at = _inline(rest, line.number), at + 1
         else:
             value, at = _nested(lines, at + 1, indent, depth)
-        entries[str(_scalar(match["key"], line.number)) if match["key"][0] in "\"'" else match["key"]] = value
+        _add(entries, str(_scalar(name, line.number)) if name[0] in "\"'" else name, value, line.number)
     return entries, at
+
+
+def _add(entries: dict[str, Any], name: str, value: Any, number: int) -> None:
+    if name in entries:
+        raise _refused(number, f"{name[:40]!r} is there twice")
+    entries[name] = value
+
+
+def _split_key(text: str) -> tuple[str, str] | None:
+    """The name, with its quotes, and what follows the colon of a line such as ``name: value``; None for another."""
+    if text[:1] in "\"'":
+        quoted = _QUOTED_KEY.match(text)
+        return None if quoted is None else (quoted[1], text[quoted.end() :].lstrip())
+    end = _END_OF_KEY.search(text)
+    if end is None or end[0] != ":" or end.start() == 0:
+        return None
+    return text[: end.start()].rstrip(), text[end.end() :].lstrip()
+
+
+def _without_tag(text: str) -> str:
+    return _TAG.sub("", text, count=1) if text.startswith("!") else text
 
 
 def _nested(lines: list[_Line], at: int, parent: int, depth: int) -> tuple[Any, int]:
@@ -151,13 +188,15 @@ def _nested(lines: list[_Line], at: int, parent: int, depth: int) -> tuple[Any, 
 
 def _inline(text: str, number: int) -> Any:
     """Parse a scalar or a flow collection on one logical line."""
-    if text.startswith("!"):
-        text = _TAG.sub("", text, count=1)
+    text = _without_tag(text).strip()
     if text[:1] not in ("[", "{"):
         return _scalar(text, number)
-    tokens = list(_TOKEN.finditer(text.strip()))
-    if "".join(match.group() for match in tokens) != text.strip():
-        raise _refused(number, "a quote is never closed")
+    tokens: list[re.Match[str]] = []
+    while not tokens or tokens[-1].end() < len(text):
+        token = _TOKEN.match(text, tokens[-1].end() if tokens else 0)
+        if token is None:
+            raise _refused(number, "a quote is never closed")
+        tokens.append(token)
     value, used = _flow(tokens, 0, number, 0)
     if used < len(tokens):
         raise _refused(number, "something follows the closing bracket")
@@ -206,12 +245,12 @@ def _flow_entries(tokens: list[re.Match[str]], at: int, number: int, depth: int)
             if not colon:
                 raise _refused(number, f"expected 'name: value' between braces, but it is {token.group().strip()!r}")
         at += 1
+        value: Any = None
         if rest:
-            entries[name] = _scalar(rest, number)
+            value = _scalar(rest, number)
         elif at < len(tokens) and tokens[at]["mark"] not in (",", "}"):
-            entries[name], at = _flow(tokens, at, number, depth + 1)
-        else:
-            entries[name] = None
+            value, at = _flow(tokens, at, number, depth + 1)
+        _add(entries, name, value, number)
         at = _after_comma(tokens, at, "}", number)
     return entries, at + 1
 
@@ -234,10 +273,10 @@ def _scalar(text: str, number: int) -> Any:
         raise _refused(number, f"{text[0]!r} (anchors, aliases, multi-line texts) is not supported")
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if re.fullmatch(r"[-+]?\d+", text) and len(text) < 20:
+    if len(text) < 20 and _WHOLE.fullmatch(text):
         return int(text)
-    if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text):
+    if _NUMBER.fullmatch(text):
         return float(text)
-    if re.fullmatch(r"[-+]?\.(nan|inf)", text, re.IGNORECASE):
+    if _NO_NUMBER.fullmatch(text):
         return float(text.lower().replace(".", ""))
     return text

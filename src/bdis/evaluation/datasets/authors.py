@@ -114,7 +114,7 @@ def load(folder: Path, *, sets: str = "", decoding: Decoding = "exact", rig: str
     for name in wanted:
         camera = CAMERAS.get(name, given)
         for left in in_order((found[name] / "images_rectified" / "left").glob("*.png")):
-            if left.stem.isdigit() and (name, left.stem) not in _REPEATED:
+            if left.stem.isdecimal() and (name, left.stem) not in _REPEATED:
                 entries.append(_entry(found[name], name, left, camera, decoding))
     return Dataset("authors' set", "authors", entries)
 

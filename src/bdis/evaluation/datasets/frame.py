@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -224,21 +224,26 @@ class WrongFolder(ValueError):
     """A folder that does not contain the files of a data set."""
 
 
-def in_order(paths: Iterator[Path]) -> list[Path]:
+def in_order(paths: Iterable[Path]) -> list[Path]:
     """Paths sorted by the numbers in their names, so that 2 comes before 10."""
-    return sorted(paths, key=lambda path: [int(part) if part.isdigit() else part for part in _parts(path.name)])
+    return sorted(paths, key=lambda path: [int(part) if part.isdecimal() else part for part in _parts(path.name)])
 
 
 def as_number(name: str, value: float | str) -> float:
     """The value of a numeric option, which the command line passes as text."""
     try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"{name} must be a number, but it is {value!r}") from None
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a number, but it is {value!r}")
+    return number
 
 
 def round_up(disparity_px: float) -> float:
     """The next multiple of 16 px, as block matchers take disparity ranges."""
+    if not math.isfinite(disparity_px):
+        raise ValueError(f"a disparity of {disparity_px} px; is the calibration that of these images?")
     return 16.0 * math.ceil(disparity_px / 16)
 
 

@@ -1,11 +1,12 @@
 """KITTI 2015: street scenes, far from endoscopy but widely known."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 
+from ...cameras.formats.matrices import matrix_of, rectified_of_projections, reshaped
 from ...cameras.rig import Rig
+from ...common.reading import MAX_CALIBRATION_BYTES, read_text
 from ...files.images import read_image
 from ...files.maps import read_disparity
 from .frame import Dataset, Entry, Frame, WrongFolder, in_order
@@ -55,9 +56,12 @@ def _entry(place: Path, left: Path) -> Entry:
 
 def _rig(path: Path) -> Rig:
     """The rig of the two colour cameras, from their 3x4 projection matrices in m."""
-    entries = dict(re.findall(r"^(\w+):\s*(.*?)\s*$", path.read_text(), re.MULTILINE))
+    lines = (line.partition(":") for line in read_text(path, MAX_CALIBRATION_BYTES).splitlines())
+    entries = {name.strip(): value.split() for name, _, value in lines}
     if missing := [name for name in ("P_rect_02", "P_rect_03") if name not in entries]:
         raise ValueError(f"{path} has no {', '.join(missing)}; expected KITTI's calib_cam_to_cam")
-    left, right = (np.array(entries[name].split(), float).reshape(3, 4) for name in ("P_rect_02", "P_rect_03"))
-    focal = float(left[0, 0])
-    return Rig(focal, left[0, 2], left[1, 2], float(left[0, 3] - right[0, 3]) / focal * 1000)
+    try:
+        left, right = (reshaped(matrix_of(entries[name], name), name, (3, 4)) for name in ("P_rect_02", "P_rect_03"))
+        return Rig(**rectified_of_projections(left, right, 1000))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

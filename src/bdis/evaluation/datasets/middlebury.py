@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from ...cameras.rig import Rig
+from ...common.reading import MAX_CALIBRATION_BYTES, read_text
 from ...files.images import read_image
 from ...files.maps import read_disparity
 from .frame import Dataset, Entry, Frame, WrongFolder, in_order
@@ -39,7 +40,8 @@ def _entry(scene: Path) -> Entry:
 
     def read() -> Frame:
         reference, mask = scene / "disp0.pfm", scene / "mask0nocc.png"
-        ndisp = re.search(r"^\s*ndisp\s*=\s*(\d+)", (scene / "calib.txt").read_text(), re.MULTILINE)
+        calibration = read_text(scene / "calib.txt", MAX_CALIBRATION_BYTES)
+        ndisp = re.search(r"^ndisp=(\d{1,9})$", calibration, re.MULTILINE)
         return Frame(
             "Middlebury", name, read_image(scene / "im0.png"), read_image(scene / "im1.png"),
             Rig.load(scene / "calib.txt"),

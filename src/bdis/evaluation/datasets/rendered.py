@@ -20,10 +20,13 @@ import numpy as np
 from ...cameras.rig import Rig
 from ...common.assignments import read_values, split_assignments
 from ...common.atomic import all_or_nothing, write_whole
+from ...common.printable import printable
+from ...common.reading import MAX_CALIBRATION_BYTES, load_json
 from ...files.images import read_image, write_image
 from ...files.maps import read_depth, read_disparity, write_depth, write_disparity
 from ...synthetic import RenderedPair, RenderOptions, render
-from .frame import Dataset, Entry, Frame, WrongFolder, round_up
+from ...synthetic.options import MAX_FRAMES
+from .frame import Dataset, Entry, Frame, WrongFolder, as_number, round_up
 
 LOOKED_FOR = 'scene.json with "format": "bdis-rendered", as bdis render writes it'
 FORMAT = "bdis-rendered"
@@ -101,8 +104,7 @@ def write_rendered(
     ...     [str(frame) for frame in load(Path(folder)).frames()]
     ['rendered plane/000000', 'rendered plane/000001']
     """
-    if frames < 1:
-        raise ValueError(f"frames is {frames}; expected 1 or more")
+    check_frames(frames)
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty; a rendered scene gets a folder of its own")
     most = 0.0
@@ -147,16 +149,23 @@ def on_the_fly(
     -------
     Dataset
 
+    Raises
+    ------
+    ValueError
+        An unknown scene or option, or a value that it cannot have.
+
     Examples
     --------
     >>> data = on_the_fly("sphere", frames=2, height=32, width=48)
     >>> len(data), next(data.frames()).left.shape
     (2, (32, 48, 3))
     """
-    if frames < 1:
-        raise ValueError(f"frames is {frames}; expected 1 or more")
+    check_frames(frames)
     group = f"rendered {scene}"
-    first = render(scene, height, width, seed=seed, **options)
+    try:
+        first = render(scene, height, width, seed=seed, **options)
+    except TypeError as error:  # a value of the wrong kind, such as height=tall
+        raise ValueError(str(error)) from error
     options = with_baseline(options, first)
 
     def entry(number: int) -> Entry:
@@ -234,12 +243,26 @@ def _description(folder: Path) -> dict[str, Any] | None:
     path = folder / "scene.json"
     if not path.is_file():
         return None
-    try:
-        found = json.loads(path.read_text())
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
+    found = load_json(path, MAX_CALIBRATION_BYTES)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         return None
     if missing := [name for name in ("scene", "frames", "max_disparity_px") if name not in found]:
         raise ValueError(f"{path} has no {', '.join(missing)}")
+    try:
+        check_frames(found["frames"])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    found["max_disparity_px"] = as_number(f"{path}: max_disparity_px", found["max_disparity_px"])
+    found["scene"] = printable(str(found["scene"]))
     return found
+
+
+def check_frames(frames: Any) -> None:
+    """Refuse a number of frames that is not a whole number from 1 to :data:`MAX_FRAMES`.
+
+    Raises
+    ------
+    ValueError
+    """
+    if isinstance(frames, bool) or not isinstance(frames, int) or not 1 <= frames <= MAX_FRAMES:
+        raise ValueError(f"frames is {frames!r}; expected 1 or more, a whole number of at most {MAX_FRAMES}")

@@ -4,8 +4,8 @@ The reference is depth of the raw left camera: its points are rotated like the c
 rectified pixel.
 """
 
-import json
 import tarfile
+import zlib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,10 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cameras.calibration import StereoCalibration
+from ...cameras.formats import is_plausible_baseline
+from ...cameras.formats.matrices import matrix_of
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array
+from ...common.atomic import Place
 from ...common.optional import require
+from ...common.reading import MAX_IMAGE_BYTES, parse_json
 from ...files.images import decode_image, read_image
 from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
@@ -38,7 +42,8 @@ def find(folder: Path) -> dict[str, Path]:
         found = in_order(path.parent for path in folder.glob("keyframe_*/Left_Image.png"))
     else:
         found = in_order(path.parent for path in folder.glob("dataset_*/keyframe_*/Left_Image.png"))
-        found.sort(key=lambda path: int(path.parent.name.rpartition("_")[2]))
+        parents = in_order({path.parent for path in found})
+        found.sort(key=lambda path: parents.index(path.parent))
     return {_keyframe_name(path.resolve()): path for path in found}
 
 
@@ -123,11 +128,12 @@ def rectified_depth(points_mm: Array, rectifier: Rectifier) -> NDArray[np.float3
     points = points[np.isfinite(points).all(1) & (points[:, 2] > 0)] @ rectifier.left_rotation.T
     points = points[points[:, 2] > 0]
     points = points[np.argsort(-points[:, 2], kind="stable")]  # the nearest is written last
-    columns = np.rint(rig.focal_px * points[:, 0] / points[:, 2] + rig.cx).astype(int)
-    rows = np.rint(rig.focal_px * points[:, 1] / points[:, 2] + rig.cy).astype(int)
+    with np.errstate(over="ignore"):  # a point beside the camera, far outside the image
+        columns = np.rint(rig.focal_px * points[:, 0] / points[:, 2] + rig.cx)
+        rows = np.rint(rig.focal_px * points[:, 1] / points[:, 2] + rig.cy)
     inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
     depth = np.full((height, width), np.nan, np.float32)
-    depth[rows[inside], columns[inside]] = points[inside, 2]
+    depth[rows[inside].astype(int), columns[inside].astype(int)] = points[inside, 2]
     return depth
 
 
@@ -150,7 +156,7 @@ def _keyframe(name: str, path: Path) -> Entry:
         left, right = (read_image(path / f"{side}_Image.png") for side in ("Left", "Right"))
         size = left.shape[1], left.shape[0]
         cameras = StereoCalibration.load(path / "endoscope_calibration.yaml", size=size)
-        points = read_image(path / "left_depth_map.tiff")
+        points = _checked_points(read_image(path / "left_depth_map.tiff"), left, path / "left_depth_map.tiff")
         return _frame("SCARED", name, left, right, points, cameras.rectify())
 
     return Entry("SCARED", name, read)
@@ -187,7 +193,9 @@ class _Recording:
     def frame(self, number: int) -> Frame:
         """Read a frame."""
         left, right = np.split(self._image(number), 2)  # left on top
-        points = decode_image(self._points.read(f"scene_points{number:06d}.tiff"), "scene_points")[: len(left)]
+        file = f"scene_points{number:06d}.tiff"
+        points = decode_image(self._points.read(file), f"{self._points.path}, {file}")[: len(left)]
+        points = _checked_points(points, left, f"{self._points.path}, {file}")
         rectifier = self._rectifier(self._calibrations.read(f"frame_data{number:06d}.json"), left)
         return _frame(self._group, f"{number:06d}", left, right, points, rectifier)
 
@@ -210,38 +218,73 @@ class _Recording:
 
     def _rectifier(self, content: bytes, left: Array) -> Rectifier:
         """The rectifier is computed again only when the calibration changes."""
-        found = json.loads(content).get("camera-calibration")
-        key = json.dumps(found).encode()
-        if self._last is None or self._last[0] != key:
+        if self._last is None or self._last[0] != content:
             size = left.shape[1], left.shape[0]
             cameras = StereoCalibration.load(self._path / "endoscope_calibration.yaml", size=size)
-            if found is not None:
-                cameras = StereoCalibration(
-                    found["KL"], found.get("DL", cameras.left_distortion), found["KR"],
-                    found.get("DR", cameras.right_distortion), found["R"], found["T"], size,
-                )  # fmt: skip
-            self._last = key, cameras.rectify()
+            try:
+                self._last = content, _cameras_of(content, cameras).rectify()
+            except ValueError as error:
+                raise ValueError(f"{self._calibrations.path}: {error}") from error
         return self._last[1]
+
+
+def _cameras_of(content: bytes, usual: StereoCalibration) -> StereoCalibration:
+    """The cameras that the JSON file of a frame describes; those of the keyframe if it describes none."""
+    values = parse_json(content)
+    found = values.get("camera-calibration") if isinstance(values, dict) else 0
+    if found is None:
+        return usual
+    if not isinstance(found, dict) or not {"KL", "KR", "R", "T"} <= set(found):
+        raise ValueError("a frame without KL, KR, R and T in its camera-calibration")
+    matrices = {
+        name: matrix_of(value, name) for name, value in found.items() if name in ("KL", "DL", "KR", "DR", "R", "T")
+    }
+    if not is_plausible_baseline(float(np.linalg.norm(matrices["T"]))):
+        raise ValueError(f"T is {matrices['T'].ravel().tolist()}; expected the distance between two cameras in mm")
+    return StereoCalibration(
+        matrices["KL"], matrices.get("DL", usual.left_distortion), matrices["KR"],
+        matrices.get("DR", usual.right_distortion), matrices["R"], matrices["T"], usual.size,
+    )  # fmt: skip
+
+
+def _checked_points(points: Array, left: Array, name: Place) -> Array:
+    """``points``, or ValueError unless every pixel of the left image has three coordinates."""
+    if points.shape != (*left.shape[:2], 3) or points.dtype.kind != "f":
+        expected = (*left.shape[:2], 3)
+        raise ValueError(f"{name} has shape {points.shape}, {points.dtype}; expected X, Y, Z as float32, {expected}")
+    return points
 
 
 class _Archive:
     """Files of a tar.gz archive, which can only be read forwards."""
 
     def __init__(self, path: Path):
-        self._path = path
+        self.path = path
         self._members: Any = None
 
     def read(self, name: str) -> bytes:
         """The content of the file of this name, in any folder of the archive."""
-        for _ in range(2):  # from the current position, then from the beginning
-            if self._members is None:
-                self._open_file = tarfile.open(self._path, "r|gz")  # noqa: SIM115  # kept open between frames
-                self._members = iter(self._open_file)
-            for member in self._members:
-                if member.isfile() and Path(member.name).name == name:
-                    file = self._open_file.extractfile(member)
-                    assert file is not None
-                    return file.read()
-            self._open_file.close()
+        try:
+            for _ in range(2):  # from the current position, then from the beginning
+                content = self._read_onwards(name)
+                if content is not None:
+                    return content
+        except (tarfile.TarError, EOFError, zlib.error) as error:
             self._members = None
-        raise ValueError(f"{self._path} has no {name}")
+            raise ValueError(f"{self.path} is damaged or cut short: {error}") from error
+        raise ValueError(f"{self.path} has no {name}")
+
+    def _read_onwards(self, name: str) -> bytes | None:
+        if self._members is None:
+            self._open_file = tarfile.open(self.path, "r|gz")  # noqa: SIM115  # kept open between frames
+            self._members = iter(self._open_file)
+        for member in self._members:
+            if member.isfile() and Path(member.name).name == name:
+                if member.size > MAX_IMAGE_BYTES:
+                    raise ValueError(f"{self.path}: {name} has {member.size} bytes; at most {MAX_IMAGE_BYTES} are read")
+                file = self._open_file.extractfile(member)
+                assert file is not None
+                return file.read()
+        self._open_file.close()
+        self._members = None
+        return None

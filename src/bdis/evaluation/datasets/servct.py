@@ -73,6 +73,8 @@ def _entry(experiment: Path, truth: Path, left: Path) -> Entry:
         calibration = Rig.load(experiment / "Rectified_calibration" / f"{left.stem}.json")
         depth, disparity = (_read_map(truth / kind / name) for kind in ("DepthL", "Disparity"))
         colours = read_image(truth / "OcclusionL" / name)
+        if colours.ndim != 3:
+            raise ValueError(f"{truth / 'OcclusionL' / name} is grey; expected the colours of the kinds of occlusion")
         unknown = (colours == NO_REFERENCE).all(2)
         hidden = np.any([(colours == colour).all(2) for colour in NOT_IN_BOTH], 0)
         depth, disparity = (np.where(unknown, np.float32(np.nan), array) for array in (depth, disparity))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ...common.arrays import Array
 from ...common.atomic import Place
 from ...common.machine import usable_cores
 from ...common.optional import require
+from ...common.reading import check_pixels
 from .frame_log import FRAME_LOG, read_frame_log
 from .video_file import PURPOSE, Encoding, VideoFile
 
@@ -157,11 +159,15 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
                 steps = frame.to_ndarray()
                 depth = np.where(steps > 0, steps / np.float32(steps_per_mm), np.float32(np.nan))
                 if records is None:
+                    if frame.time is None:
+                        raise ValueError(f"{path} has a frame without a time")
                     yield count, float(frame.time), depth
                 else:
                     yield records[count].index, records[count].time_s, depth
-    except av.InvalidDataError as error:
-        raise ValueError(f"{path} cannot be read as a video: {error}") from error
+    except OSError:
+        raise
+    except av.FFmpegError as error:
+        raise ValueError(f"{path} cannot be read as a video: {error.strerror}") from error
 
 
 def _meaning(steps_per_mm: int) -> str:
@@ -176,6 +182,10 @@ def _meaning(steps_per_mm: int) -> str:
 def _steps_per_mm(container: Any, path: Place) -> int:
     streams = container.streams.video
     tags = {**container.metadata, **(streams[0].metadata if streams else {})}
-    if _TAG not in tags or streams[0].codec_context.pix_fmt != "gray16le":
+    codec = streams[0].codec_context if streams else None  # None, too, if the codec is not known
+    if _TAG not in tags or codec is None or codec.pix_fmt != "gray16le":
         raise ValueError(f"{path} is not a depth video of bdis: 16-bit grey, with the tag {_TAG}")
+    check_pixels(streams[0].width, streams[0].height, path)
+    if not re.fullmatch("[1-9][0-9]{0,5}", tags[_TAG]):
+        raise ValueError(f"{path} has {tags[_TAG]!r} steps per mm; expected a whole number from 1")
     return int(tags[_TAG])

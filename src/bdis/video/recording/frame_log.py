@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ...common.atomic import Place, named, write_whole
+from ...common.reading import MAX_TEXT_BYTES, read_text
 
 FRAME_LOG = "frames.csv"
 
@@ -131,20 +133,28 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
     ...     read_frame_log(f"{folder}/frames.csv")[0].match_ms
     5.0
     """
-    header, _, body = Path(path).read_text().partition("\n")
+    header, *lines = read_text(path, MAX_TEXT_BYTES).split("\n")
     names = header.split(",")
     if names not in (_NAMES, _EARLIER_NAMES):
         raise ValueError(f"{path} begins with {header[:60]!r}; expected {','.join(_NAMES)}")
     records = []
-    for line in body.splitlines(keepends=True):
-        parts = line.rstrip("\n").split(",")
-        if not line.endswith("\n") or len(parts) != len(names):
+    for number, line in enumerate(lines[:-1], 2):  # what follows the last line feed is not complete
+        parts = line.split(",")
+        if len(parts) != len(names):
             break
-        values: dict[str, Any] = {
-            name: int(part) if name in _INTEGERS else float(part) for name, part in zip(names, parts)
-        }
-        records.append(FrameRecord(**values))
+        try:
+            records.append(_record(names, parts))
+        except ValueError:
+            raise ValueError(f"{path}, line {number}: {line[:60]!r} is not the record of a frame") from None
     return records
+
+
+def _record(names: list[str], parts: list[str]) -> FrameRecord:
+    values: dict[str, Any] = {name: int(part) if name in _INTEGERS else float(part) for name, part in zip(names, parts)}
+    record = FrameRecord(**values)
+    if record.index < 0 or not math.isfinite(record.time_s):
+        raise ValueError
+    return record
 
 
 def _texts(record: FrameRecord) -> list[str]:

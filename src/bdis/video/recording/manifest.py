@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from ...common.atomic import write_whole
 from ...common.json_text import json_ready, json_text
 from ...common.machine import machine
+from ...common.reading import load_json
 
 MANIFEST = "manifest.json"
 FORMAT = "bdis-recording"
 # May differ when a recording is continued: the results do not depend on it.
+_KINDS: dict[str, type | UnionType] = {  # of what a recording is continued from
+    "state": str, "run": dict, "calibration": dict | None, "parts": list,
+}  # fmt: skip
 _MAY_DIFFER = ("run.settings.threads",)
 
 
@@ -114,13 +118,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        content = json.loads(path.read_text())
+        content = load_json(path)
     except OSError as error:
         raise ValueError(f"{folder} has no recording to continue: no {MANIFEST} ({error.strerror})") from None
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is not the manifest of a recording of bdis run")
+    for name, kinds in _KINDS.items():
+        if name not in content or not isinstance(content[name], kinds):
+            raise ValueError(f"{path} is damaged: {name} is missing or of the wrong kind")
     return content
 
 

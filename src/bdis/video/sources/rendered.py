@@ -10,6 +10,7 @@ from ...common.arrays import Array
 from ...common.declared import check_names, check_settings, declarations, setting, with_attributes
 from ...evaluation.datasets import RENDER, parse_scene, rig_of, with_baseline
 from ...synthetic import RenderOptions, SequenceOptions, check_scene, render
+from ...synthetic.options import MAX_FRAMES
 from .source import NumberedSource, OpenOptions, SourceKind
 
 _VIDEO = "Video"
@@ -20,7 +21,7 @@ _VIDEO = "Video"
 class VideoOptions:
     """Options of a rendered video; checked on construction."""
 
-    frames: int = setting(30, "Number of frames.", group=_VIDEO, low=1)
+    frames: int = setting(30, "Number of frames.", group=_VIDEO, low=1, high=MAX_FRAMES)
     distinct: int = setting(
         30,
         "Number of frames that are rendered and kept, at 6 bytes per pixel; the video runs through them forwards and "

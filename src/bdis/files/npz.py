@@ -1,0 +1,94 @@
+"""NumPy's files of arrays, ``.npy`` and ``.npz``, from others: only numbers, and only as many as are read."""
+
+import io
+import math
+import zipfile
+from typing import IO
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.reading import MAX_PIXELS
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_MAX_BYTES = 8 * MAX_PIXELS  # of an array
+NUMBERS = "biuf"  # NumPy's letters for kinds of numbers: bool, int, unsigned, float
+NUMBERS_AND_TEXT = "biufU"
+
+
+def read_npy(file: IO[bytes], kinds: str = NUMBERS) -> Array:
+    """Read an array, if its header promises one that is read.
+
+    Parameters
+    ----------
+    file : file object
+        Content of an ``.npy`` file; can be read again from its beginning.
+    kinds : str
+        NumPy's letters for the kinds of elements to accept.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    Exception
+        NumPy raises many kinds for damaged content; a caller turns them into one.
+
+    Examples
+    --------
+    >>> buffer = io.BytesIO()
+    >>> np.save(buffer, np.array(["text"]))
+    >>> read_npy(buffer)
+    Traceback (most recent call last):
+    ValueError: an array of <U4; expected numbers
+    """
+    file.seek(0)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"an array in version {version} of NumPy's format; expected 1.0 or 2.0")
+    shape, _, dtype = _HEADERS[version](file)
+    if dtype.kind not in kinds:
+        raise ValueError(f"an array of {dtype}; expected numbers")
+    if math.prod(shape[:2]) > MAX_PIXELS or math.prod(shape) * dtype.itemsize > _MAX_BYTES:
+        raise ValueError(f"an array of shape {shape}; at most {MAX_PIXELS} pixels are read, as in 8192x8192")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+class Npz:
+    """The arrays of an ``.npz`` file, each read when it is asked for.
+
+    Parameters
+    ----------
+    content : bytes
+        Content of the file.
+    kinds : str
+        As in :func:`read_npy`.
+
+    Raises
+    ------
+    Exception
+        As :func:`read_npy`, here and when an array is read.
+
+    Examples
+    --------
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, disparity=np.float32([[2.5]]))
+    >>> arrays = Npz(buffer.getvalue())
+    >>> "variance" in arrays, arrays["disparity"].tolist()
+    (False, [[2.5]])
+    """
+
+    def __init__(self, content: bytes, kinds: str = NUMBERS):
+        self._archive = zipfile.ZipFile(io.BytesIO(content))
+        self._names, self._kinds = set(self._archive.namelist()), kinds
+
+    def __contains__(self, name: str) -> bool:
+        return f"{name}.npy" in self._names
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self:
+            raise ValueError(f"there is no array {name}")
+        with self._archive.open(f"{name}.npy") as file:
+            return read_npy(file, self._kinds)
