@@ -14,7 +14,7 @@ from .kernels.pyramid import Image
 from .kernels.video import BLOCK, FrameChange, PreviousDisparity
 from .memory import Arena
 from .result import FrameMemory, StereoResult
-from .rows import MAX_TILT
+from .rows import MAX_OFFSET, MAX_TILT
 from .settings import Settings
 
 TAMPERED = "give the result as StereoMatcher.match returned it, or leave it out"
@@ -57,7 +57,7 @@ def check_previous(previous: Any, left: Array) -> None:
             "leave it out where the size changes"
         )
     offset, tilt = previous.row_offset, previous.row_tilt
-    if not (abs(offset) <= len(left) and abs(tilt) <= MAX_TILT):  # nor if one of them is NaN
+    if not (abs(offset) <= MAX_OFFSET and abs(tilt) <= MAX_TILT):  # nor if one of them is NaN
         raise ValueError(f"previous has row_offset {offset} and row_tilt {tilt}, which no match returns; {TAMPERED}")
 
 
