@@ -10,7 +10,7 @@ from tests import interrupts
 COUNT = 2000
 COUNT_OF_STARTS = 500  # of matchers with threads of their own, and of assessments
 SLOWEST_MS = 100  # and a frame; on a machine that has nothing else to do
-TIMEOUT_S = 300
+TIMEOUT_S = 600
 
 
 def check(name: str, count: int, threads: int, seed: int) -> dict[str, float]:

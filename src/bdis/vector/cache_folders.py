@@ -97,7 +97,10 @@ def _user_cache() -> Path:
 
 def _private_temporary() -> Path:
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    return Path(tempfile.gettempdir()) / f"bdis-{user}"
+    folder = Path(tempfile.gettempdir()) / f"bdis-{user}"
+    if folder.is_symlink():
+        raise PermissionError(f"{folder} is a link, and not the folder that was made here")
+    return folder
 
 
 class CacheChoice(NamedTuple):
