@@ -134,13 +134,16 @@ def choose_cache(room: Path) -> CacheChoice:
     unsafe = []
     for place in (_user_cache, _private_temporary):
         try:
-            folder = place() / source_key(room)
-            make_folder(folder)
-            problem = why_unsafe(folder)
+            base = place()
+            folder, problem = base / source_key(room), ""
+            for each in (base, folder):  # nothing is made in an unsafe one
+                if not problem:
+                    make_folder(each)
+                    problem = why_unsafe(each)
         except (OSError, RuntimeError):  # RuntimeError: no home directory
             continue
         if problem:
-            unsafe.append(f"{problem}, and what is kept in {folder.parent} is executed")
+            unsafe.append(f"{problem}, and what is kept in {base} is executed")
         elif _is_writable(folder):
             return CacheChoice(folder, unsafe)
     return CacheChoice(None, unsafe)
