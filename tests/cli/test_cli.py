@@ -134,6 +134,18 @@ def test_doctor_fails_when_the_result_is_wrong(capsys, monkeypatch):
     assert "FAILED" in capsys.readouterr().out
 
 
+def test_doctor_names_a_cache_that_others_may_write_to(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_self_test", lambda: (0.1, 0.9, 1.0))
+    monkeypatch.setenv("BDIS_CACHE_DIR", str(tmp_path / "open"))
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    assert run(["doctor"]) == 0
+    assert "NOT SAFE" in capsys.readouterr().out
+    assert run(["doctor", "--json"]) == 0
+    (problem,) = json.loads(capsys.readouterr().out)["cache"]["unsafe"]
+    assert problem.startswith(f"other users may write to {tmp_path / 'open'}")
+
+
 def test_warmup_leaves_every_kernel_ready(capsys):
     """The matcher's, the renderer's and those of ELAS; a second time nothing is compiled, nor said to be."""
     from bdis.evaluation.baselines.elas import kernels as elas

@@ -1,5 +1,6 @@
 """A probability and a variance for disparities from anywhere, and several results made one."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -185,3 +186,10 @@ def test_what_cannot_be_combined():
         combine([result_of(20.0, 0.01), result_of([[20.0, 20.0]], 0.01)])
     with pytest.raises(ValueError, match="variance=True"):
         combine([bdis.StereoResult(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))])
+    sure = result_of(20.0, 0.01)
+    with pytest.raises(TypeError, match=r"results\[1\] must be a StereoResult, but it is ndarray"):
+        combine([sure, np.ones((1, 1))])
+    with pytest.raises(ValueError, match=r"results\[1\] has negative variances, down to -0.5"):
+        combine([sure, result_of(20.0, -0.5)])
+    with pytest.raises(ValueError, match=r"shape \(1, 1\) and float32 of shape \(1, 2\)"):
+        combine([replace(sure, variance=np.ones((1, 2), np.float32))])

@@ -21,8 +21,11 @@ import pytest
 import bdis.matching.images
 import bdis.matching.matcher
 import bdis.matching.memory
-from bdis.matching.settings import PRESETS
+from bdis.matching import kernels
+from bdis.matching.assess import Assessment
+from bdis.matching.settings import PRESETS, Settings
 from bdis.matching.stages import Stages
+from bdis.vector.cache import kernels_in
 from bdis.vector.records import Record
 from tests import guard_pages
 from tests.guard_pages import Arena, GuardedNumPy
@@ -196,6 +199,44 @@ def run_case(seed: int) -> None:
                 print(f"    {DIFFERS}: {name} of seed {seed}", flush=True)
         if rng.random() < 0.7:
             previous = result
+    if rng.random() < 0.2:
+        judge(views, arena, rng)
+    guard_pages.report(newly_called())
+
+
+def judge(views: list[np.ndarray], arena: Arena, rng: np.random.Generator) -> None:
+    """Judge a map of garbage, everything at guard pages."""
+    height, width = views[0].shape[:2]
+    given = rng.uniform(-1.2 * width, 1.2 * width, (height, width)) * rng.choice([0, 0.05, 1])
+    given = np.where(rng.random((height, width)) < rng.choice([0, 0.3, 1]), np.nan, given + 1e5 * (rng.random() < 0.1))
+    settings = Settings(variance=True, threads=int(rng.integers(1, 4)), min_disparity=float(rng.choice([0, -64])))
+    print(f"    judged, {settings.threads} threads", flush=True)
+    try:
+        guarded, fresh = (Assessment(height, width, settings) for _ in range(2))
+    except ValueError:  # too small
+        return
+    guard_stages(guarded._stages, arena, rng)
+    pair = [laid_out(image, arena, "packed", rng) for image in views]
+    given = arena.sealed_copy(given.astype(np.float32))
+    bdis.matching.images.np = bdis.matching.memory.np = GuardedNumPy(arena)
+    result = guarded.run((pair[0], pair[1]), given, (None, None))
+    bdis.matching.images.np = bdis.matching.memory.np = np
+    assert arena.holds(result.disparity)
+    assert arena.is_intact(), "a kernel wrote beside an array"
+    usual = fresh.run((pair[0], pair[1]), given, (None, None))
+    if not np.array_equal(result.variance, usual.variance, equal_nan=True):
+        print(f"    {DIFFERS}: variance of what is judged", flush=True)
+
+
+CALLED: set[str] = set()
+
+
+def newly_called() -> set[str]:
+    """Names of the kernels that were called for the first time."""
+    called = {kernel.__name__ for kernel in kernels_in(kernels) if kernel._function is not None}
+    new = called - CALLED
+    CALLED.update(new)
+    return new
 
 
 @pytest.mark.parametrize("edge", ["end", "start"])
@@ -216,6 +257,10 @@ def test_no_access_outside_arrays(fuzz: subprocess.CompletedProcess[str]) -> Non
 def test_result_depends_on_nothing_but_the_pair(fuzz: subprocess.CompletedProcess[str]) -> None:
     """Not on what scratch held, on the pair before, on where the arrays lie or on the number of threads."""
     assert [line.strip() for line in fuzz.stdout.splitlines() if DIFFERS in line] == []
+
+
+def test_every_kernel_was_called(fuzz: subprocess.CompletedProcess[str]) -> None:
+    assert guard_pages.called_kernels(fuzz) == {kernel.__name__ for kernel in kernels_in(kernels)}
 
 
 if __name__ == "__main__":

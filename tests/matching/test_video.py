@@ -183,3 +183,48 @@ def test_a_result_of_another_size_says_so():
     small, large = np.full((48, 64), 9, np.uint8), np.full((60, 80), 9, np.uint8)
     with pytest.raises(ValueError, match=r"80x60 but previous has shape \(48, 64\)"):
         matcher.match(large, large, previous=matcher.match(small, small))
+
+
+def with_memory(result, **changes):
+    return replace(result, memory=replace(result.memory, **changes))
+
+
+def with_nan(array):
+    changed = array.astype(np.float32)
+    changed.flat[len(changed) // 2] = np.nan
+    return changed
+
+
+TAMPERED = {
+    "row_offset is NaN": lambda result: replace(result, row_offset=np.nan),
+    "row_offset is infinite": lambda result: replace(result, row_offset=np.inf),
+    "row_offset is beyond the image": lambda result: replace(result, row_offset=1e18),
+    "row_tilt is NaN": lambda result: replace(result, row_tilt=np.nan),
+    "row_tilt is steep": lambda result: replace(result, row_tilt=0.5),
+    "disparity is int": lambda result: replace(result, disparity=np.zeros(result.disparity.shape, int)),
+    "disparity is no array": lambda result: replace(result, disparity=result.disparity.tolist()),
+    "trust has a NaN": lambda result: with_memory(result, trust=with_nan(result.memory.trust)),
+    "trust is large": lambda result: with_memory(result, trust=result.memory.trust + 3),
+    "trust is negative": lambda result: with_memory(result, trust=result.memory.trust - 1),
+    "trust has one row": lambda result: with_memory(result, trust=result.memory.trust[:1]),
+    "left has a NaN": lambda result: with_memory(result, left=with_nan(result.memory.left)),
+    "left has one row": lambda result: with_memory(result, left=result.memory.left[:1]),
+    "left is a list": lambda result: with_memory(result, left=result.memory.left.tolist()),
+}
+
+
+@pytest.mark.parametrize("has_mask", [False, True])
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
+def test_a_previous_that_was_tampered_with_is_refused(change, has_mask):
+    """A NaN became an index, or an empty result for the rest of the video."""
+    frame = render("tissue", 96, 128, seed=17, disparity_px=10)
+    mask = np.ones((96, 128), bool)
+    mask[30:60, 40:70] = False
+    masks = {"left_mask": mask, "right_mask": mask} if has_mask else {}
+    matcher = bdis.StereoMatcher()
+    before = matcher.match(frame.left, frame.right, **masks)
+    expected = matcher.match(frame.left, frame.right, previous=before, **masks)
+    with pytest.raises((ValueError, TypeError), match=r"previous.*(give the result as|leave it out)"):
+        matcher.match(frame.left, frame.right, previous=change(before), **masks)
+    after = matcher.match(frame.left, frame.right, previous=before, **masks)
+    np.testing.assert_array_equal(after.disparity, expected.disparity)

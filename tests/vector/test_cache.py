@@ -212,7 +212,7 @@ def test_each_unusable_place_falls_back(
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv(name, str(blocked))
-    folder = cache.cache_folder(ROOM)
+    folder = cache.choose_cache(ROOM).folder
     assert folder is not None
     assert folder.parent.parent == tmp_path
 
@@ -226,10 +226,10 @@ def test_a_temporary_folder_open_to_others_is_not_trusted(
     private = tmp_path / f"bdis-{os.getuid()}"
     private.mkdir()
     private.chmod(0o777)
-    assert cache.cache_folder(ROOM) is None
+    assert cache.choose_cache(ROOM).folder is None
     private.rmdir()
     private.symlink_to(tmp_path)
-    assert cache.cache_folder(ROOM) is None
+    assert cache.choose_cache(ROOM).folder is None
 
 
 def test_no_writable_place_at_all(blocked: Path) -> None:

@@ -106,11 +106,30 @@ def test_every_row_belongs_to_one_thread_in_whole_tiles(members, tile):
         assert all(begin % tile == 0 or begin == count for begin, _ in shares)
 
 
+class SlowImage:
+    """An image that another thread is still reading."""
+
+    def __init__(self, pixels):
+        self._pixels, self.is_read, self.goes_on = pixels, threading.Event(), threading.Event()
+
+    def __array__(self, dtype=None, copy=None):
+        self.is_read.set()
+        assert self.goes_on.wait(60)
+        return self._pixels
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_busy_matcher_says_so(threads):
     left, right, _ = warped_pair(400, 500, seed=1)
     matcher = bdis.StereoMatcher("fast", threads=threads)
     reference = matcher.match(left, right)
-    with matcher._busy, pytest.raises(RuntimeError, match="busy in another thread"):
+    slow, results = SlowImage(left), []
+    other = threading.Thread(target=lambda: results.append(matcher.match(slow, right)))
+    other.start()
+    assert slow.is_read.wait(60)
+    with pytest.raises(RuntimeError, match="busy in another thread"):
         matcher.match(left, right)
-    np.testing.assert_array_equal(matcher.match(left, right).disparity, reference.disparity)
+    slow.goes_on.set()
+    other.join(60)
+    for result in (results[0], matcher.match(left, right)):
+        np.testing.assert_array_equal(result.disparity, reference.disparity)

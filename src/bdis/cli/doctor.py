@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
@@ -40,14 +40,23 @@ def kernel_packages() -> dict[str, ModuleType]:
     return {"matcher": matcher, "renderer": renderer, "ELAS": elas}
 
 
-def cached_kernels(package: ModuleType) -> tuple[Path | None, list[Path], int]:
-    """Folder and files of a package's compiled kernels, and how many kernels it has."""
+class CacheState(NamedTuple):
+    """Compiled kernels of a package."""
+
+    folder: Path | None
+    unsafe: list[str]  # places where they are not kept, since other users may write there
+    files: list[Path]
+    kernels: int  # of the package, compiled or not
+
+
+def cached_kernels(package: ModuleType) -> CacheState:
+    """What the compile cache has of a package."""
     from ..vector import cache
 
     kernels = cache.kernels_in(package)
-    folder = cache.cache_folder(kernels[0].room)
+    folder, unsafe = cache.choose_cache(kernels[0].room)
     files = sorted(folder.glob("*.kernel")) if folder is not None else []
-    return folder, files, len(kernels)
+    return CacheState(folder, unsafe, files, len(kernels))
 
 
 def run_doctor() -> bool:
@@ -61,7 +70,7 @@ def run_doctor() -> bool:
     rows += [("processor", f"{processor}, {os.cpu_count()} cores; vectors: {' '.join(features) or 'none known'}")]
     with terminal.working("self-test, two seconds"):
         error_px, coverage, frame_ms = _self_test()
-    folder, files, count = cached_kernels(kernel_packages()["matcher"])
+    folder, unsafe, files, count = cached_kernels(kernel_packages()["matcher"])
     megabytes = sum(path.stat().st_size for path in files) / 1e6
     if folder is None:
         rows += [("compile cache", "NO WRITABLE PLACE: every process compiles anew; set BDIS_CACHE_DIR")]
@@ -69,11 +78,12 @@ def run_doctor() -> bool:
         missing = "" if len(files) >= count else "; bdis warmup compiles the others"
         state = f"{len(files)} of {count} kernels of the matcher, {megabytes:.1f} MB{missing}"
         rows += [("compile cache", f"{folder}: {state}")]
+    rows += [("compile cache", f"NOT SAFE: {problem}; correct its owner or mode") for problem in unsafe]
     passed = bool(error_px < MAX_ERROR_PX and coverage > 0.5)
     measured = f"{error_px:.3f} px median error, {coverage:.0%} known, {frame_ms:.2f} ms (320x240)"
     rows += [("self-test", f"{'passed' if passed else 'FAILED'}: {measured}")]
     terminal.table(rows)
-    cache_state = {"folder": folder, "kernels": len(files), "of": count, "megabytes": megabytes}
+    cache_state = {"folder": folder, "unsafe": unsafe, "kernels": len(files), "of": count, "megabytes": megabytes}
     self_test = {"passed": passed, "median_error_px": error_px, "coverage": coverage, "ms_per_frame": frame_ms}
     terminal.give(
         {
@@ -100,7 +110,7 @@ def run_warmup() -> None:
         compiled = prepare(kernels)
     seconds = time.perf_counter() - begin
     found = {name: cached_kernels(package) for name, package in packages.items()}
-    folder = found["matcher"][0]
+    folder = found["matcher"].folder
     place = f"kept in {folder.parent}" if folder is not None else "not kept: no writable place, set BDIS_CACHE_DIR"
     terminal.say(f"{len(kernels)} kernels ready in {seconds:.1f} s, {compiled} of them compiled; {place}")
     terminal.give(
@@ -109,7 +119,7 @@ def run_warmup() -> None:
             "compiled": compiled,
             "seconds": seconds,
             "cache": folder.parent if folder is not None else None,
-            "files": sum(len(files) for _, files, _ in found.values()),
+            "files": sum(len(state.files) for state in found.values()),
         }
     )
 

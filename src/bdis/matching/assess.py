@@ -51,11 +51,9 @@ class Assessment:
         if not self._is_prepared:
             prepare([*stages.kernels(), *self._threads.kernels()])
             self._is_prepared = True
-        try:
-            self._threads.run(lambda crew: match_in_stages(stages, crew))
-        finally:
-            stages.release()
-            self._detail.given = None
+        self._threads.run(lambda crew: match_in_stages(stages, crew))
+        stages.release()
+        self._detail.given = None
         return stages.result(arrays)
 
 
@@ -188,7 +186,9 @@ def assess(
         variance=True, sigma_scale=sigma_scale, threads=threads, min_disparity=smallest_searched(checked)
     )
     key = height, width, settings
-    if getattr(_kept, "key", None) != key:
-        _kept.assessment, _kept.key = Assessment(*key), key
-    assessment: Assessment = _kept.assessment
-    return assessment.run(images, checked, (left_mask, right_mask))
+    kept: tuple[object, Assessment] | None = getattr(_kept, "last", None)
+    _kept.last = None  # until it is done: what an error or an interrupt leaves behind is not used again
+    assessment = kept[1] if kept is not None and kept[0] == key else Assessment(*key)
+    result = assessment.run(images, checked, (left_mask, right_mask))
+    _kept.last = key, assessment
+    return result

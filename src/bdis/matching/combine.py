@@ -1,6 +1,7 @@
 """Several results of one pair made one, by their laws of error."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +37,10 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
 
     Raises
     ------
+    TypeError
+        Something else than results.
     ValueError
-        No results, results of different sizes, or one without a variance.
+        No results, results of different sizes, one without a variance, or one that is negative.
 
     Examples
     --------
@@ -50,6 +53,8 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     """
     if not results:
         raise ValueError("there are no results to combine")
+    for number, result in enumerate(results):
+        _check(result, f"results[{number}]")
     shapes = {result.disparity.shape for result in results}
     if len(shapes) > 1:
         raise ValueError(f"the results have different sizes: {' and '.join(map(str, sorted(shapes)))}")
@@ -62,6 +67,20 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     probability = np.where(is_unknown, np.float32(0), share_within(1.0, variance))
     first = results[0]
     return StereoResult(disparity, probability, variance, first.row_offset, first.row_tilt)
+
+
+def _check(result: Any, name: str) -> None:
+    """Refuse what would be combined to something that looks right."""
+    if not isinstance(result, StereoResult):
+        raise TypeError(f"{name} must be a StereoResult, but it is {type(result).__name__}; bdis.assess makes one")
+    disparity, variance = np.asarray(result.disparity), np.asarray(result.known_variance())
+    if disparity.ndim != 2 or disparity.shape != variance.shape or {disparity.dtype.kind, variance.dtype.kind} != {"f"}:
+        raise ValueError(
+            f"{name} must have a disparity and a variance of float32, shape (h, w), but they are {disparity.dtype} of "
+            f"shape {disparity.shape} and {variance.dtype} of shape {variance.shape}"
+        )
+    if (variance < 0).any():
+        raise ValueError(f"{name} has negative variances, down to {np.nanmin(variance):g}; unknown is NaN")
 
 
 def _most_probable(disparities: Array, variances: Array) -> tuple[Array, Array]:

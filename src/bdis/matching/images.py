@@ -178,24 +178,3 @@ def check_mask(given: Any, name: str, shape: tuple[int, ...]) -> Array:
     if mask.dtype.kind not in "bui":
         raise TypeError(f"{name} is {mask.dtype}; expected bool or integers, nonzero = seen")
     return mask
-
-
-def check_previous(previous: Any, left: Array) -> None:
-    """Check what was given as the result of the frame before.
-
-    Raises
-    ------
-    TypeError
-        Something else than a result.
-    ValueError
-        A result of another size.
-    """
-    disparity = getattr(previous, "disparity", None)
-    if not isinstance(disparity, np.ndarray):
-        raise TypeError(f"previous must be the result of the frame before, but it is {type(previous).__name__}")
-    if disparity.shape != left.shape[:2]:
-        height, width = left.shape[:2]
-        raise ValueError(
-            f"the images are {width}x{height} but previous has shape {disparity.shape}; "
-            "leave it out where the size changes"
-        )

@@ -1,6 +1,6 @@
 """StereoMatcher: the paper's Figure 1, and what goes beyond it."""
 
-import threading
+import os
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from ..vector.cache import prepare
 from ..vector.crew import Crew, Threads
-from .images import check_pair, check_previous
+from .images import check_pair
 from .result import StereoResult
 from .settings import Settings, settings_for
 from .stages import Stages
+from .video import check_previous
 
 
 def match_in_stages(stages: Stages, crew: Crew) -> None:
@@ -133,7 +134,7 @@ class StereoMatcher:
         self._threads = Threads(settings.threads)
         self._stages: Stages | None = None
         self._is_prepared = False  # are the kernels compiled?
-        self._busy = threading.Lock()
+        self._turns: dict[int, object] = {}  # by process, since what others hold does not survive a fork
 
     def __getstate__(self) -> Settings:
         """A copy gets its own stages and threads: kernels know arrays by their address."""
@@ -180,9 +181,9 @@ class StereoMatcher:
         Raises
         ------
         ValueError
-            Sizes, shapes or values that are not those of a rectified pair.
+            Sizes, shapes or values that are not those of a rectified pair; a ``previous`` that no match returned.
         TypeError
-            Pixels of an unsupported type.
+            Pixels of an unsupported type, or a ``previous`` that is no result.
         RuntimeError
             Another thread is using this matcher.
 
@@ -193,24 +194,33 @@ class StereoMatcher:
         >>> bdis.StereoMatcher("fast").match(texture[:, :-4], texture[:, 4:]).coverage > 0.5
         True
         """
-        if not self._busy.acquire(blocking=False):
-            raise RuntimeError("this matcher is busy in another thread; use one matcher per thread")
+        process, turn = os.getpid(), object()
         try:
-            images = check_pair(left, right, bgr=bgr)
-            if previous is not None:
-                check_previous(previous, images[0])
-            stages = self._stages_for(*images[0].shape[:2])
-            arrays = stages.begin(images, (left_mask, right_mask), previous)
-            if not self._is_prepared:
-                prepare([*stages.kernels(), *self._threads.kernels()])
-                self._is_prepared = True
-            try:
-                self._threads.run(lambda crew: match_in_stages(stages, crew))
-            finally:
-                stages.release()
-            return stages.result(arrays)
+            if self._turns.setdefault(process, turn) is not turn:
+                raise RuntimeError("this matcher is busy in another thread; use one matcher per thread")
+            return self._match((left, right), (left_mask, right_mask), previous, bgr)
         finally:
-            self._busy.release()
+            # Ctrl-C arrives after a call, or when a function begins or a loop starts over: not in these two lines.
+            if self._turns[process] is turn:
+                del self._turns[process]
+
+    def _match(
+        self, pair: tuple[Any, Any], masks: tuple[Any, Any], previous: StereoResult | None, bgr: bool
+    ) -> StereoResult:
+        """As `match`, for the one thread whose turn it is."""
+        images = check_pair(*pair, bgr=bgr)
+        if previous is not None:
+            check_previous(previous, images[0])
+        stages = self._stages_for(*images[0].shape[:2])
+        self._stages = None  # until they are done: what an error or an interrupt leaves behind is not used again
+        arrays = stages.begin(images, masks, previous)
+        if not self._is_prepared:
+            prepare([*stages.kernels(), *self._threads.kernels()])
+            self._is_prepared = True
+        self._threads.run(lambda crew: match_in_stages(stages, crew))
+        stages.release()
+        self._stages = stages
+        return stages.result(arrays)
 
     def compute(self, left: Any, right: Any) -> NDArray[np.int16]:
         """Disparity as ``cv2.StereoMatcher.compute`` gives it.

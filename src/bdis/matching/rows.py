@@ -32,6 +32,7 @@ MIN_REST_ERRORS = 2.0
 SPREADS = 0.4, 0.2, 0.1, 0.1  # px of the level, how much windows may differ in each round; doubled: 15 % more
 # error of the offset
 MAX_PX = 4.0  # what can be measured: a px of the first level; 2 refuses what could be corrected
+MAX_OFFSET = 100.0  # px of the image, in a video with what was found in the frames before; the setting allows for 50
 MAX_TILT = 0.06  # px per px; `shift_rows` allows for less than 1 / 16
 MIN_WINDOWS = 16.0  # number of windows that must say something
 MIN_WIDTH = 0.1  # of half the width of the image, standard deviation of their columns; else no tilt is estimated
@@ -208,7 +209,7 @@ class RowAlignment:
 
     def _without_traces(self, offset: float, tilt: float) -> tuple[float, float]:
         """What began as noise and was taken back shall not remain as a hundredth of a px; and no more than can be."""
-        tilt = min(max(tilt, -MAX_TILT), MAX_TILT)
+        offset, tilt = min(max(offset, -MAX_OFFSET), MAX_OFFSET), min(max(tilt, -MAX_TILT), MAX_TILT)
         return (
             offset if abs(offset) > MIN_PX / 2 else 0.0,
             tilt if abs(tilt) > self._tilt(MIN_PX / 2) else 0.0,

@@ -47,8 +47,8 @@ def write_number(typing_context, array, row, value):
 
 
 @intrinsic
-def _add(typing_context, array, row, value):
-    """Add ``value`` and return the number before."""
+def add_number(typing_context, array, row, value):
+    """Add ``value`` to ``array[row, 0]``, which other threads may change as well; returns the number before."""
 
     def generate(context, builder, sig, args):
         return builder.atomic_rmw("add", _place(context, builder, sig, args), args[2], "seq_cst")
@@ -88,7 +88,7 @@ def meet(barrier, count):
     if count == 1:
         return True
     this_round = read_number(barrier, ROUND)
-    if _add(barrier, ARRIVED, 1) == count - 1:
+    if add_number(barrier, ARRIVED, 1) == count - 1:
         write_number(barrier, ARRIVED, 0)
         write_number(barrier, ROUND, this_round + 1)
         return True

@@ -2,7 +2,10 @@
 
 Numba's own cache does not notice an edit in another file, fails on a truncated file and needs a writable folder.
 This one keys its folder on all sources a kernel is made of, on the versions and on the processor, verifies what it
-reads, and works without a cache when there is no writable place.  The environment variable ``BDIS_CACHE_DIR`` moves it.
+reads, and works without a cache when there is no writable place that is safe from other users: what is in a cache file
+is executed.  The environment variable ``BDIS_CACHE_DIR`` moves it.
+
+Kernels are compiled and loaded in a thread that no Ctrl-C reaches (`uninterrupted`), and no fork divides one either.
 
 This is the only file that uses private names of Numba.
 """
@@ -28,11 +31,14 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
 from . import progress, side_processes
-from .cache_folders import cache_folder, digest, folder_of, forget_old, room_of, source_key
+from .cache_folders import choose_cache, digest, folder_of, forget_old, room_of, source_key
+from .memory_room import TO_COMPILE_MB, TO_LOAD_MB, check_room
+from .safe_folders import read_own, write_own
+from .uninterrupted import uninterrupted
 
 __all__ = [
     "Kernel",
-    "cache_folder",
+    "choose_cache",
     "inner",
     "inner_returning_arrays",
     "kernel",
@@ -45,6 +51,18 @@ __all__ = [
 log = logging.getLogger("bdis")
 
 _COMPILE = threading.RLock()  # Numba's compiler is not safe to enter twice
+_IN_LLVM = threading.RLock()  # held for one kernel at a time: a fork waits for that
+
+
+def _compile_anew() -> None:
+    """After a fork: the thread that was compiling does not exist in the child, which compiles by itself."""
+    global _COMPILE
+    _COMPILE = threading.RLock()
+    _IN_LLVM.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_IN_LLVM.acquire, after_in_parent=_IN_LLVM.release, after_in_child=_compile_anew)
 
 
 # --- Files ------------------------------------------------------------------------------------------------------------
@@ -61,12 +79,14 @@ class _KernelFile:
         """The compiled kernel, or None if there is none that can be read."""
         context.refresh()
         try:
-            content = self._path.read_bytes()
+            content = read_own(self._path)
             if content[:32] != digest(content[32:]):
                 raise ValueError("its content does not match its digest")
             return compiler.CompileResult._rebuild(context, *pickle.loads(content[32:]))
         except FileNotFoundError:
             return None
+        except MemoryError:  # compiling needs more
+            raise
         except Exception as error:  # whatever is wrong with a cache file, compiling again is right
             log.warning("ignoring unreadable cache file %s (%s); compiling again", self._path, error)
             return None
@@ -77,7 +97,7 @@ class _KernelFile:
         try:
             forget_old(self._folder)
             payload = dumps(result._reduce())
-            part.write_bytes(digest(payload) + payload)
+            write_own(part, digest(payload) + payload)
             os.replace(part, self._path)
         except OSError as error:
             log.warning("could not keep compiled kernel %s: %s", self._path, error)
@@ -211,7 +231,7 @@ class Kernel:
 
     def load(self) -> bool:
         """Load the kernel if the cache has it; False if it must be compiled."""
-        with _COMPILE:
+        with _COMPILE, _IN_LLVM:
             if self._entry is None and (file := self._file(folder_of(self.room))) is not None:
                 dispatcher = self._dispatcher()
                 if (result := file.load(dispatcher.targetctx)) is not None:
@@ -222,7 +242,7 @@ class Kernel:
 
     def compile(self, folder: Path | None) -> None:
         """Compile the kernel and keep it in a folder of the cache."""
-        with _COMPILE:
+        with _COMPILE, _IN_LLVM:
             dispatcher = self._dispatcher()
             dispatcher.compile(self._signature)
             if (file := self._file(folder)) is not None:
@@ -309,37 +329,53 @@ def prepare(kernels, report: progress.Report | None = None) -> int:
     ------
     RuntimeError
         Numba's compiler is switched off.
+    MemoryError
+        There is too little memory to load or compile them.
     """
     waiting = [kernel for kernel in dict.fromkeys(kernels) if kernel._entry is None]
     if not waiting:
         return 0
     if numba.config.DISABLE_JIT:
         raise RuntimeError("bdis needs Numba's compiler, but NUMBA_DISABLE_JIT is set; unset it")
+    check_room(TO_LOAD_MB, "to load its kernels")
+    missing = uninterrupted(lambda is_unwanted: _load_all(waiting, is_unwanted))
+    if not missing:
+        return 0
+    check_room(TO_COMPILE_MB, "to compile its kernels")
+    begin = time.perf_counter()
+    log.info("compiling %d kernels for this machine: %s", len(missing), ", ".join(k.__name__ for k in missing))
+    reporter = contextlib.nullcontext(report) if report else progress.current()
+    with reporter as shown:
+        count = uninterrupted(
+            lambda is_unwanted: _compile_all(missing, progress.Progress(len(missing), shown, is_unwanted), is_unwanted)
+        )
+    log.info("compiled %d kernels in %.1f s", count, time.perf_counter() - begin)
+    return count
+
+
+def _load_all(kernels: list[Kernel], is_unwanted: threading.Event) -> list[Kernel]:
+    """Load what the cache has; returns the others, the largest first."""
     with _COMPILE:
-        missing = sorted((kernel for kernel in waiting if not kernel.load()), key=Kernel.size, reverse=True)
-        if missing:
-            begin = time.perf_counter()
-            log.info("compiling %d kernels for this machine: %s", len(missing), ", ".join(k.__name__ for k in missing))
-            reporter = contextlib.nullcontext(report) if report else progress.current()
-            with reporter as shown:
-                _compile_all(missing, progress.Progress(len(missing), shown))
-            log.info("compiled %d kernels in %.1f s", len(missing), time.perf_counter() - begin)
-    return len(missing)
+        missing = [kernel for kernel in kernels if is_unwanted.is_set() or not kernel.load()]
+        return sorted(missing, key=Kernel.size, reverse=True)
 
 
-def _compile_all(missing: list[Kernel], shown: progress.Progress) -> None:
-    """Compile kernels, the largest first; other processes take some of them off the same list."""
-    tasks = [(kernel, folder_of(kernel.room)) for kernel in missing]
-    queue = side_processes.Queue(tasks)
-    size = sum(kernel.size() for kernel, folder in tasks if folder is not None)
-    with side_processes.at_work(queue, size, shown):
-        while (task := queue.take()) is not None:
-            with shown.one(task[0].__name__):
-                task[0].compile(task[1])
-    for kernel in missing:  # those of the other processes; compiled here if one of them has failed
-        if not kernel.load():
-            with shown.one(kernel.__name__):
-                kernel.compile(folder_of(kernel.room))
+def _compile_all(kernels: list[Kernel], shown: progress.Progress, is_unwanted: threading.Event) -> int:
+    """Compile kernels in the given order, other processes take some of them off the same list; returns how many."""
+    with _COMPILE:
+        missing = [kernel for kernel in kernels if kernel._entry is None]  # another thread may have compiled some
+        tasks = [(kernel, folder_of(kernel.room)) for kernel in missing]
+        queue = side_processes.Queue(tasks, is_unwanted)
+        size = sum(kernel.size() for kernel, folder in tasks if folder is not None)
+        with side_processes.at_work(queue, size, shown):
+            while (task := queue.take()) is not None:
+                with shown.one(task[0].__name__):
+                    task[0].compile(task[1])
+        for kernel in missing:  # those of the other processes; compiled here if one of them has failed
+            if not is_unwanted.is_set() and not kernel.load():
+                with shown.one(kernel.__name__):
+                    kernel.compile(folder_of(kernel.room))
+        return len(missing)
 
 
 def compile_into(module: str, name: str, folder: str) -> bool:

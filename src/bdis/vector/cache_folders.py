@@ -12,13 +12,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import llvmlite
 import numba
 
+from .safe_folders import make_folder, why_unsafe
+
 log = logging.getLogger("bdis")
 
 _UNUSED_AFTER_S = 30 * 86400
+_KEY = re.compile("[0-9a-f]{16}")
 _RELATIVE_IMPORT = re.compile(r"^\s*from\s+(\.+)([\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
@@ -92,29 +96,30 @@ def _user_cache() -> Path:
 
 
 def _private_temporary() -> Path:
-    """A folder that only this user can write to: what is in the cache will be executed."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
     folder = Path(tempfile.gettempdir()) / f"bdis-{user}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-        raise PermissionError(f"{folder} belongs to another user, or others may write to it")
+    if folder.is_symlink():
+        raise PermissionError(f"{folder} is a link, and not the folder that was made here")
     return folder
 
 
-def _writable(folder: Path) -> bool:
-    """Try a real write: permission bits do not tell about read-only mounts or root."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)  # forget_old reads this as the time of the last use
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+class CacheChoice(NamedTuple):
+    """Where kernels are kept.
+
+    Attributes
+    ----------
+    folder : Path or None
+        None: nowhere, every process compiles them anew.
+    unsafe : list of str
+        Why they are not kept where other users may write, in sentences without a full stop.
+    """
+
+    folder: Path | None
+    unsafe: list[str]
 
 
-def cache_folder(room: Path) -> Path | None:
-    """Where the kernels in ``room`` are kept.
+def choose_cache(room: Path) -> CacheChoice:
+    """Find a place for the kernels in a folder: in the user's cache, else in a private temporary folder.
 
     Parameters
     ----------
@@ -123,26 +128,52 @@ def cache_folder(room: Path) -> Path | None:
 
     Returns
     -------
-    Path or None
-        A folder in the user's cache, else in a private temporary folder; None if neither can be written to.
+    CacheChoice
+        A folder that can be written to, by this user alone: what is in it will be executed.
     """
+    unsafe = []
     for place in (_user_cache, _private_temporary):
         try:
-            folder = place() / source_key(room)
+            base = place()
+            folder, problem = base / source_key(room), ""
+            for each in (base, folder):  # nothing is made in an unsafe one
+                if not problem:
+                    make_folder(each)
+                    problem = why_unsafe(each)
         except (OSError, RuntimeError):  # RuntimeError: no home directory
             continue
-        if _writable(folder):
-            return folder
-    return None
+        if problem:
+            unsafe.append(f"{problem}, and what is kept in {base} is executed")
+        elif _is_writable(folder):
+            return CacheChoice(folder, unsafe)
+    return CacheChoice(None, unsafe)
+
+
+def _is_writable(folder: Path) -> bool:
+    """Try a real write: permission bits do not tell about read-only mounts or root."""
+    try:
+        os.utime(folder)  # forget_old reads this as the time of the last use
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 @functools.cache
 def folder_of(room: Path) -> Path | None:
-    """As :func:`cache_folder`, looked up once per process; warns if there is none."""
-    folder = cache_folder(room)
+    """Where the kernels in ``room`` are kept, looked up once per process; warns if that is nowhere, or not as asked."""
+    folder, unsafe = choose_cache(room)
     if folder is None:
-        log.warning("no writable place for compiled kernels: every process will compile them anew")
+        reasons = "".join(f"; {reason}" for reason in unsafe)
+        _warn_once(f"no writable place for compiled kernels: every process will compile them anew{reasons}")
+    elif unsafe:
+        _warn_once(f"{unsafe[0]}; compiled kernels are kept in {folder.parent} instead")
     return folder
+
+
+@functools.cache
+def _warn_once(text: str) -> None:
+    log.warning(text)
 
 
 def forget_old(folder: Path) -> None:
@@ -150,5 +181,5 @@ def forget_old(folder: Path) -> None:
     for other in folder.parent.iterdir():
         with contextlib.suppress(OSError):  # another process may be doing the same
             is_old = other.stat().st_mtime < time.time() - _UNUSED_AFTER_S
-            if other != folder and len(other.name) == len(folder.name) and is_old:
+            if other != folder and _KEY.fullmatch(other.name) and is_old:
                 shutil.rmtree(other, ignore_errors=True)

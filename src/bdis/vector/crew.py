@@ -5,11 +5,16 @@ kernel on their share of the rows.  They wait for the next call inside compiled 
 Python, or having several threads run Python in turns, takes longer than searching a coarse level.  Every kernel ends
 with a meeting, so that the next one may read what the others wrote.  The result does not depend on how many threads
 there are.
+
+Ctrl-C raises KeyboardInterrupt in the thread that leads, between any two lines of Python: when a function begins or a
+loop starts over, and after a call.  Nothing is left to code that would have to run after it: `end_run` is one call into
+compiled code, which no interrupt divides, and when it returns no other thread is at work any more.
 """
 
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -19,12 +24,13 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from . import barrier
-from .barrier import ABANDONED, SPINS, let_others_run, read_number, write_number
+from .barrier import ABANDONED, ARRIVED, FLAG, ROUND, SPINS, add_number, let_others_run, read_number, write_number
 from .cache import Kernel, inner
 from .memory import element_pointer
 from .records import MAX_ARGUMENTS, Longs, Record, kernel
 
-CALLS = uint64(0)  # row of the board
+CALLS, RUN, AT_WORK = (uint64(k) for k in range(3))  # rows of `Board.state`
+NO_RUN = 0
 _WORD = ir.IntType(64)
 
 
@@ -35,11 +41,14 @@ class Board(Record):
     ----------
     barrier : ndarray of int64, shape (4, 8)
         Where threads meet, see barrier.py.
+    state : ndarray of int64, shape (3, 8)
+        One number in each row: how many calls there were, which run this is (NO_RUN: none), how many threads follow.
     rows : ndarray of int64, shape (count, 1 + MAX_ARGUMENTS)
-        Row 0 counts the calls; row k has the function that thread k is to call (0: none, it may go) and its arguments.
+        Row k has the function that thread k is to call and its arguments.
     """
 
     barrier: Longs
+    state: Longs
     rows: Longs
 
 
@@ -74,11 +83,6 @@ class Crew(Record):
                 copies = getattr(arg, "for_members", None)
                 rows[row, column] = arg if copies is None else copies[row]
             rows[row, len(args)] = other
-        count_call(self._board)
-
-    def dismiss_others(self) -> None:
-        """Let the other threads go."""
-        self._board.rows[1:, 0] = 0
         count_call(self._board)
 
 
@@ -129,27 +133,83 @@ def _call_from_board(typing_context, board, row):
 
 
 @kernel
-def count_call(board: Board) -> None:
-    """Tell the other threads that the board has changed."""
-    write_number(board.rows, CALLS, read_number(board.rows, CALLS) + 1)
+def begin_run(board: Board, run: int) -> None:
+    """Let the threads that are told of this run follow; nobody does yet."""
+    for row in (ARRIVED, ROUND, ABANDONED, FLAG):
+        write_number(board.barrier, row, 0)
+    write_number(board.state, CALLS, 0)
+    write_number(board.state, RUN, run)
 
 
 @kernel
-def follow(board: Board, member: int) -> None:
-    """Run what the leading thread puts on the board for thread ``member``, until there is nothing more to run."""
-    seen = int64(0)
-    while True:
-        spins = 0
-        while read_number(board.rows, CALLS) == seen:
-            if read_number(board.barrier, ABANDONED) != 0:
-                return
-            spins += 1
-            if spins > SPINS:
-                let_others_run()
-        seen += 1
-        if read_number(board.rows, uint64(member)) == 0:
-            return
-        _call_from_board(board.rows, uint64(member))
+def end_run(board: Board) -> None:
+    """Let the other threads go, and wait until they have gone: nobody waits any longer for a call or for a thread."""
+    write_number(board.state, RUN, NO_RUN)
+    write_number(board.barrier, ABANDONED, 1)
+    spins = 0
+    while read_number(board.state, AT_WORK) != 0:
+        spins += 1
+        if spins > SPINS:
+            let_others_run()
+
+
+@kernel
+def count_call(board: Board) -> None:
+    """Tell the other threads that the board has changed."""
+    write_number(board.state, CALLS, read_number(board.state, CALLS) + 1)
+
+
+@kernel
+def follow(board: Board, member: int, run: int) -> None:
+    """Run what the leading thread puts on the board for thread ``member``, until that run ends.
+
+    A thread that comes late finds another run, or none: it counts itself first and looks then, while `end_run` ends the
+    run first and counts then, so that one of the two sees the other.
+    """
+    add_number(board.state, AT_WORK, 1)
+    seen, spins = int64(0), 0
+    while read_number(board.state, RUN) == run:
+        if read_number(board.state, CALLS) != seen:
+            seen, spins = seen + 1, 0
+            _call_from_board(board.rows, uint64(member))
+        spins += 1
+        if spins > SPINS:
+            let_others_run()
+    add_number(board.state, AT_WORK, -1)
+
+
+class _Worker:
+    """A thread that follows one run after the other.
+
+    Attributes
+    ----------
+    runs : SimpleQueue
+        Arguments of `follow` for each run; None ends the thread.
+    is_ready : bool
+        The thread has been started, and nothing interrupted that.
+    error : BaseException or None
+        Why the thread could not follow.
+    """
+
+    def __init__(self, number: int):
+        self.runs: SimpleQueue[tuple[Board, int, int] | None] = SimpleQueue()
+        self.is_ready = False
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name=f"bdis_{number}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to wait for runs."""
+        self._thread.start()
+        self.is_ready = True
+
+    def _work(self) -> None:
+        while (run := self.runs.get()) is not None:
+            try:
+                follow(*run)
+            except BaseException as error:
+                self.error = error
+                run[0].barrier[ABANDONED] = 1  # nobody waits for this thread
+            del run  # the board may be freed while this thread waits
 
 
 class Threads:
@@ -169,44 +229,58 @@ class Threads:
     """
 
     def __init__(self, count: int):
-        self._barrier = np.zeros((4, 8), np.int64)
-        self._board = Board(barrier=self._barrier, rows=np.zeros((count, 1 + MAX_ARGUMENTS), np.int64))
-        self._leader, *self._others = (
-            Crew(barrier=self._barrier, member=number, count=count) for number in range(count)
-        )
+        self._count = count
+        self._workers: list[_Worker] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nobody is at work."""
+        count = self._count
+        barrier, state = np.zeros((4, 8), np.int64), np.zeros((3, 8), np.int64)
+        self._board = Board(barrier=barrier, state=state, rows=np.zeros((count, 1 + MAX_ARGUMENTS), np.int64))
+        self._leader, *self._others = (Crew(barrier=barrier, member=number, count=count) for number in range(count))
         self._leader.lead(self._others, self._board)
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = 0
+        self._run = NO_RUN
+        self._workers = [_Worker(k) for k in range(count - 1)]
+        self._process = os.getpid()
 
     def run(self, work: Callable[[Crew], None]) -> None:
-        """Call ``work(crew)``; kernels that it calls with ``crew`` run in all threads."""
+        """Call ``work(crew)``; kernels that it calls with ``crew`` run in all threads.
+
+        However it ends, no other thread is at work any more then.
+        """
         if not self._others:
             work(self._leader)
             return
-        self._barrier.fill(0)
-        self._board.rows.fill(0)
-        started: list[Future[None]] = []
+        if self._process != os.getpid():  # threads do not survive a fork
+            self._begin()
+        self._start_workers()
+        board, end = self._board, end_run.compiled()  # not a function in Python: that could be interrupted
+        self._run += 1
         try:
-            pool = self._threads()
-            for crew in self._others:
-                started.append(pool.submit(follow, self._board, crew.member))
+            begin_run(board, self._run)
+            for crew, worker in zip(self._others, self._workers):
+                worker.runs.put((board, crew.member, self._run))
             work(self._leader)
-            self._leader.dismiss_others()
-        except BaseException:
-            self._barrier[ABANDONED] = 1  # nobody waits any longer, neither for a call nor for a missing thread
-            raise
         finally:
-            wait(started)
-        for other in started:
-            other.result()
+            end(board)
+        for worker in self._workers:
+            if worker.error is not None:
+                error, worker.error = worker.error, None
+                raise error
 
     def kernels(self) -> list[Kernel]:
         """The kernels that several threads need."""
-        return [follow, count_call] if self._others else []
+        return [begin_run, end_run, follow, count_call] if self._others else []
 
-    def _threads(self) -> ThreadPoolExecutor:
+    def _start_workers(self) -> None:
         """A thread for every other member: with fewer, they would wait for one that never comes."""
-        if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
-            self._pool = ThreadPoolExecutor(len(self._others), "bdis")
-            self._process = os.getpid()
-        return self._pool
+        for k, worker in enumerate(self._workers):
+            if not worker.is_ready:
+                worker.runs.put(None)  # it may have started all the same if that was interrupted
+                self._workers[k] = _Worker(k)
+                self._workers[k].start()
+
+    def __del__(self) -> None:
+        for worker in self._workers:
+            worker.runs.put(None)

@@ -32,10 +32,12 @@ class Progress:
         Kernels to compile.
     report : callable
         Called as ``report(done, total, names)`` whenever a kernel begins or ends, one call at a time.
+    is_unwanted : Event
+        Nothing is reported once it is set.
     """
 
-    def __init__(self, total: int, report: Report):
-        self._total, self._report = total, report
+    def __init__(self, total: int, report: Report, is_unwanted: threading.Event):
+        self._total, self._report, self._is_unwanted = total, report, is_unwanted
         self._done = 0
         self._names: list[str] = []
         self._lock = threading.Lock()
@@ -58,7 +60,8 @@ class Progress:
         with self._lock:
             self._done += done
             change(name)
-            self._report(self._done, self._total, ", ".join(self._names))
+            if not self._is_unwanted.is_set():
+                self._report(self._done, self._total, ", ".join(self._names))
 
 
 class _Line:

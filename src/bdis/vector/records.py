@@ -272,13 +272,16 @@ class RecordKernel(Kernel):
         if tuple(map(type, args)) != self._kinds:
             expected, given = (", ".join(kind.__name__ for kind in kinds) for kinds in (self._kinds, map(type, args)))
             raise TypeError(f"{self.__name__} takes ({expected}), but got ({given})")
-        function = self._function or self._load()
+        function = self._function or self.compiled()
         if self._has_crew and args[-1].count > 1:
             args[-1].call_others(self.address, args)
         return function(*args)
 
-    def _load(self) -> Callable[..., Any]:
-        self._function, self.address = self.machine_code()
+    def compiled(self) -> Callable[..., Any]:
+        """The compiled function itself: it does not check its arguments, and runs in the calling thread only."""
+        if self._function is None:
+            function, self.address = self.machine_code()
+            self._function = function  # the last: other threads may look
         return self._function
 
 

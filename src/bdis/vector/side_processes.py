@@ -19,9 +19,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .memory_room import TO_COMPILE_MB, has_room
 from .progress import Progress
 
-MAX_PROCESSES = 3  # together with this one; each needs about 300 MB
+MAX_PROCESSES = 3  # together with this one
 MIN_SIZE = 12000  # bytes of bytecode, about two seconds of compiling: another process needs one second to start
 _REPLY = "bdis kernel: "
 _CODE = "import sys; sys.path[:] = {path!r}; from bdis.vector.side_processes import serve; serve()"
@@ -30,18 +31,22 @@ Task = tuple[Any, Path | None]  # a kernel, and the folder of the cache where it
 
 
 class Queue:
-    """Kernels that are still to be compiled; threads may take them."""
+    """Kernels that are still to be compiled; threads may take them, as long as somebody wants them."""
 
-    def __init__(self, tasks: Iterable[Task]):
-        self._tasks = deque(tasks)
+    def __init__(self, tasks: Iterable[Task], is_unwanted: threading.Event):
+        self._tasks, self._is_unwanted = deque(tasks), is_unwanted
 
     def __len__(self) -> int:
         return len(self._tasks)
 
+    def is_unwanted(self) -> bool:
+        """Nobody waits for these kernels any more."""
+        return self._is_unwanted.is_set()
+
     def take(self) -> Task | None:
         """The next one, or None."""
         with contextlib.suppress(IndexError):
-            return self._tasks.popleft()
+            return None if self.is_unwanted() else self._tasks.popleft()
         return None
 
 
@@ -65,7 +70,8 @@ def at_work(queue: Queue, size: int, shown: Progress) -> Iterator[None]:
         yield
         patience_s = 20 + 2 * (time.perf_counter() - begin)  # of one that hangs
         for other in others:
-            other.wait(patience_s)
+            if not queue.is_unwanted():
+                other.wait(patience_s)
     finally:
         for other in others:
             other.stop()
@@ -76,7 +82,8 @@ def _useful_processes(kernels: int, size: int) -> int:
     name = Path(sys.executable or "").stem.lower()
     if size < MIN_SIZE or not name.startswith("python") or getattr(sys, "frozen", False):
         return 0  # in an application with Python inside, the executable is that application
-    return max(0, min(_usable_cores(), MAX_PROCESSES, kernels) - 1)
+    wanted = max(0, min(_usable_cores(), MAX_PROCESSES, kernels) - 1)
+    return next((count for count in range(wanted, 0, -1) if has_room((count + 1) * TO_COMPILE_MB)), 0)
 
 
 def _usable_cores() -> int:

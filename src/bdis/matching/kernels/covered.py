@@ -160,7 +160,7 @@ def settle_claims(disparity, mismatch, y, width, claims, is_covered):
                 continue
             is_covered[nothing, x] = SEEN
             place = float32(x) - disparity[row, x] + float32(0.5)
-            if place < float32(0) or place >= float32(width):
+            if not (place >= float32(0) and place < float32(width)):  # nor if it is NaN
                 continue
             nearer = claims[nothing, uint64(place)]
             if nearer < 0 or disparity[row, uint64(nearer)] <= disparity[row, x] + float32(COVERED_PX):

@@ -40,6 +40,7 @@ WINDOW_ROWS = 4  # px of the level
 WINDOW_COLUMNS = 8  # px of the level, half a vector
 NEAR = 3  # px of the level: nothing is measured so close above or below of what was not seen
 # What halving and doubling each of these does was measured: docs/constants.md.
+FARTHEST = 1e6  # px of the level: no image is moved so far
 MIN_KNOWN = (
     24  # px of a window with a disparity, else it says nothing; 12: 10 % more error of the offset, 32: 20 % less,
 )
@@ -200,7 +201,7 @@ def whole_rows(shift, x):
     """Rows by which sixteen columns from ``x`` on are at least moved."""
     first = shift.offset + shift.tilt * (float64(x) - shift.centre)
     low = min(first, first + (LANES - 1) * shift.tilt)
-    whole = int64(low)
+    whole = int64(low) if abs(low) < FARTHEST else int64(0)  # nor if it is NaN
     return whole - 1 if low < float64(whole) else whole
 
 

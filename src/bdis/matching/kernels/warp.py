@@ -33,8 +33,9 @@ def warp_seen_row(usable, disparity, row, width, out):
     for x in range(width):
         good = True
         for col in (x, min(x + 1, width - 1)):
-            place = min(max(float32(col) - disparity[row, col], float32(0)), float32(width - 1))
-            good = good and usable[row, PAD + int64(place)] != 0
+            place = float32(col) - disparity[row, col]
+            place = place if place > float32(0) else float32(0)  # also if it is NaN
+            good = good and usable[row, PAD + int64(min(place, float32(width - 1)))] != 0
         out[row, PAD + x] = 1 if good else 0
     repeat_border(out, row, width)
 
