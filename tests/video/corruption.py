@@ -11,7 +11,7 @@ from tests.video.videos import HEIGHT, WIDTH, write_video
 
 FRAMES = 90
 H264 = {"crf": "12", "preset": "ultrafast", "bf": "2"}
-VP8 = {"codec": "libvpx", "options": {"b": "1M", "deadline": "realtime", "cpu-used": "8"}}
+VP8 = {"codec": "libvpx", "options": {"b": "1M", "deadline": "good", "cpu-used": "4"}}
 FORMATS = {
     "ts": {},
     "avi": {"codec": "mjpeg", "options": {}, "pixel_format": "yuvj420p"},

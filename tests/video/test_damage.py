@@ -173,6 +173,23 @@ def test_a_pipe_nobody_writes_to_is_an_error_and_does_not_block_for_ever(fifo, m
     assert time.monotonic() - begin < 5
 
 
+def test_a_pipe_whose_writer_stops_is_an_error(fifo, whole, monkeypatch):
+    monkeypatch.setattr(pipe, "WAIT_S", 0.5)
+    is_done = threading.Event()
+
+    def write_half():
+        content = whole["ts"].read_bytes()
+        with open(fifo, "wb") as file:
+            file.write(content[: len(content) // 2])
+            file.flush()
+            is_done.wait(20)
+
+    threading.Thread(target=write_half, daemon=True).start()
+    with open_source(fifo) as source, pytest.raises(OSError, match="nobody has written to this pipe"):
+        list(source)
+    is_done.set()
+
+
 def test_a_pipe_somebody_writes_to_is_read_to_its_end(fifo, whole):
     def write():
         with open(fifo, "wb") as file:

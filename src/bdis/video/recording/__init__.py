@@ -6,8 +6,9 @@ from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
 from .manifest import MANIFEST, read_manifest
 from .outputs import OUTPUTS, Output, RecordingPlan
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
-from .recording import RIG_FILE, Recording, Restart, is_complete
+from .recording import RIG_FILE, Recording, is_complete
 from .recording_folder import check_new
+from .restart import Restart
 from .writer import FrameWriter
 
 __all__ = [

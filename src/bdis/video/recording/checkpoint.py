@@ -82,7 +82,6 @@ def _read(path: Path) -> Checkpoint:
             settings = Settings(**json.loads(str(arrays["settings"])))
             memory = FrameMemory(arrays["left"], arrays["trust"], settings)
         disparity = arrays["disparity"]
-        result = StereoResult(
-            disparity, np.zeros_like(disparity), None, float(arrays["row_offset"]), float(arrays["row_tilt"]), memory
-        )
+        offset, tilt = float(arrays["row_offset"]), float(arrays["row_tilt"])
+        result = StereoResult(disparity, np.zeros_like(disparity), row_offset=offset, row_tilt=tilt, memory=memory)
         return Checkpoint(int(arrays["index"]), result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,16 +13,16 @@ import numpy as np
 
 from ...common.arrays import Array, size_text
 from ...common.atomic import Place
-from ...matching.result import StereoResult
 from ..stream.depth_stream import DepthFrame
 from ..stream.statistics import StreamStatistics
-from .checkpoint import Checkpoint, read_checkpoints, remove_checkpoints, write_checkpoint
+from .checkpoint import Checkpoint, remove_checkpoints, write_checkpoint
 from .depth_video import MOST_STEPS
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord
 from .inventory import Inventory, take_inventory
 from .manifest import MANIFEST, Manifest, read_manifest
 from .outputs import COUNT, OUTPUTS, Earlier, RecordingPlan
 from .recording_folder import check_new, lock_folder, make_folder, remove_parts
+from .restart import find_restart
 from .writer import FrameWriter
 
 RIG_FILE = "rig.toml"
@@ -30,22 +30,6 @@ MANIFEST_INTERVAL_S = 10.0
 SAME_TIME_S = 1e-6
 CHECKPOINT_INTERVAL_S = 10.0
 State = Literal["complete", "interrupted", "failed"]
-
-
-@dataclass(frozen=True)
-class Restart:
-    """Where a recording that is continued begins again.
-
-    Attributes
-    ----------
-    at : FrameRecord or None
-        The frame to begin with; None for the first one.
-    result : StereoResult or None
-        The result of that frame, if it is kept: then the frame after it is the first to be matched.
-    """
-
-    at: FrameRecord | None = None
-    result: StereoResult | None = None
 
 
 class Recording:
@@ -73,6 +57,8 @@ class Recording:
         Where the frames that are given to :meth:`add` must begin.
     repaired : int
         Frames in the log that some output lacks, and that must be given again.
+    repeated : int
+        Frames in the log that come again because of where ``restart`` is, repaired or not.
     coverage : float
         Share of known pixels of the last frame; pixels beyond ``max_depth_mm`` are unknown.
     lost : int
@@ -139,7 +125,10 @@ class Recording:
         self.repaired = len(there.lost_frames)
         self.frames, self.last = len(there.records), there.records[-1] if there.records else None
         self.lost = sum(record.lost_before for record in there.records)
-        self.restart = _restart(self.folder, there, self.plan.remembers)
+        self.restart = find_restart(self.folder, there, self.plan.remembers)
+        self.repeated = (
+            self.frames if self.restart.at is None else self.frames - 1 - there.records.index(self.restart.at)
+        )
         self._manifest.begin_part(self.frames)  # before all else: from here on the recording can be continued
         self._open(there, earlier or {})
         self._background = ThreadPoolExecutor(1, "bdis_preview")
@@ -341,19 +330,6 @@ class Recording:
 def _essential(entries: dict[str, Any]) -> dict[str, Any]:
     """The entries without what merely counts, and changes with every frame."""
     return {name: {key: value for key, value in entry.items() if key != COUNT} for name, entry in entries.items()}
-
-
-def _restart(folder: Path, there: Inventory, remembers: bool) -> Restart:
-    """Where to begin so that every missing frame is made again, with the same bits."""
-    missing = there.lost_frames
-    first = next((number for number, record in enumerate(there.records) if record.index in missing), len(there.records))
-    if not remembers:  # any frame can be made without those before it
-        return Restart(there.records[first - 1] if first else None)
-    complete = {record.index: record for record in there.records[:first]}
-    for checkpoint in read_checkpoints(folder):
-        if checkpoint.index in complete:
-            return Restart(complete[checkpoint.index], checkpoint.result)
-    return Restart()
 
 
 def is_complete(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...common.arrays import Array
 from ...common.optional import require
+from .deinterlacer import Deinterlacer
 from .ledger import FrameLedger, Promise
 from .pipe import Pipe, is_pipe
 from .source import DEFAULT_FPS, BadFrame, SourceLost
@@ -230,7 +231,7 @@ class Track:
         """Reset the state of decoding, after opening and after a seek."""
         self._packets: Iterator[Any] = self._container.demux(self._stream)
         self._decoded: deque[tuple[Any, float]] = deque()  # frames with their times
-        self._filter: Any = self._deinterlacer() if self._deinterlace else None
+        self._filter = Deinterlacer(self._stream) if self._deinterlace else None
         self._skip_until_s = float("-inf")
         self._last_s = -1 / self._fps  # of the last frame that was decoded
         self._shown_s = float("-inf")  # of the last frame that was delivered
@@ -251,7 +252,7 @@ class Track:
                 self._note_damage(packet)
         if not is_end and packet.is_corrupt and packet.pts is not None:
             self._damaged_parts.add(packet.pts)
-        for frame in frames if self._filter is None else self._filtered(frames, is_end):
+        for frame in frames if self._filter is None else self._filter(frames, is_end):
             self._last_s = self._time_of(frame)
             self._decoded.append((frame, self._last_s))
             self._count += 1
@@ -380,28 +381,6 @@ class Track:
         if "://" in self.where:
             reason = f"{reason}; is the address correct, and can this machine reach it?"
         return OSError(error.errno, reason, self.where)
-
-    # ------------------------------------------------------------ interlaced video
-
-    def _deinterlacer(self) -> Any:
-        graph = self._av.filter.Graph()
-        nodes = [
-            graph.add_buffer(template=self._stream),
-            graph.add("bwdif", "mode=send_frame:deint=all"),
-            graph.add("buffersink"),
-        ]
-        graph.link_nodes(*nodes).configure()
-        return graph
-
-    def _filtered(self, frames: list[Any], is_last: bool) -> Iterator[Any]:
-        """Deinterlaced frames; the filter returns a frame when it has got the next one."""
-        for frame in [*frames, None] if is_last else frames:
-            self._filter.push(frame)
-            while True:
-                try:
-                    yield self._filter.pull()
-                except (self._av.error.BlockingIOError, self._av.error.EOFError):
-                    break
 
 
 def _seconds(tag: str) -> float | None:
