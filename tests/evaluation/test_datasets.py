@@ -458,7 +458,7 @@ def rendered_folder(folder, **changes):
 @pytest.mark.parametrize("frames", [10**11, 10**500, 1e11, 2.5, "2", None, True, 0, -1], ids=lambda x: repr(x)[:9])
 def test_a_scene_of_1e11_frames_is_refused(frames, tmp_path):
     folder = rendered_folder(tmp_path / "scene", frames=frames)
-    with pytest.raises(ValueError, match=r"scene.json: frames is .*; expected 1 or more, a whole number of at most 1000000"):
+    with pytest.raises(ValueError, match=r"scene.json: frames is .*; expected 1 or more, a whole .* 1000000"):
         open_dataset(folder, "rendered")
 
 
