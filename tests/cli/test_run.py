@@ -286,6 +286,21 @@ def test_a_warning_that_begins_later_says_when(tmp_path, capsys, monkeypatch):
     assert answer["picture_warnings"] == read_manifest(tmp_path)["warnings"]
 
 
+def test_the_bits_of_the_pixels_are_said_and_a_change_is_warned_of(tmp_path, capsys, monkeypatch):
+    load = RenderedSource._load
+
+    def darker_and_darker(self, index):
+        return tuple((image.astype(np.uint16) << 4) >> (2 * (index > 1)) for image in load(self, index))
+
+    monkeypatch.setattr(RenderedSource, "_load", darker_and_darker)
+    source = "render:tissue,frames=3,height=160,width=240"
+    assert run(["run", source, *FAST, "--save", "disparity", "-o", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "12 bits (--set bits=N if that is wrong)" in said.out
+    assert "frame 2: the brightest pixels of some frames have 10 bits, of others 12: --set bits=12" in said.err
+    assert read_manifest(tmp_path)["bits"] == [10, 12]
+
+
 # --- Refused ----------------------------------------------------------------------------------------------------------
 
 

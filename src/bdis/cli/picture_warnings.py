@@ -59,6 +59,8 @@ class PictureWarnings:
     ----------
     checked : int
         Frames that were looked at closely.
+    bits : set of int
+        Bits of the pixels, as told from the brightest one of each frame.
     """
 
     def __init__(self, printed: FrameWarnings, earlier: dict[str, Any]):
@@ -67,6 +69,7 @@ class PictureWarnings:
         self._found = {_kind(warning.text): warning for warning in kept}
         self._latest: dict[str, int] = {}  # number of the latest frame of each kind
         self.checked = int(earlier.get("checked_frames", 0))
+        self.bits: set[int] = set(earlier.get("bits", []))
         self._checks_to_come = FIRST_CHECKS
         self._due_s = 0.0
         self._beside = ThreadPoolExecutor(1, "bdis_check")
@@ -98,10 +101,23 @@ class PictureWarnings:
 
     def entries(self) -> dict[str, Any]:
         """For the manifest."""
-        return {"warnings": [asdict(warning) for warning in self._found.values()], "checked_frames": self.checked}
+        return {
+            "warnings": [asdict(warning) for warning in self._found.values()],
+            "checked_frames": self.checked,
+            "bits": sorted(self.bits),
+        }
 
     def rows(self) -> list[tuple[str, str]]:
         """For the summary."""
+        from .match import bits_in_words
+
+        bits = bits_in_words(max(self.bits, default=None)).removeprefix(", ")
+        return [
+            *([("pixels", bits)] if bits else []),
+            *self._warning_rows(),
+        ]
+
+    def _warning_rows(self) -> list[tuple[str, str]]:
         return [
             ("warning", f"{found.text} (first at frame {found.first_frame}; {self._count_text(found)})")
             for found in self._found.values()
@@ -115,6 +131,13 @@ class PictureWarnings:
         from ..matching.pictures import differing_rows, few_known
 
         texts = [differing_rows(frame.result), few_known(recording.coverage)]
+        if frame.result.bits is not None:
+            self.bits.add(frame.result.bits)
+        if len(self.bits) > 1:
+            texts.append(
+                f"the brightest pixels of some frames have {min(self.bits)} bits, of others {max(self.bits)}: "
+                f"--set bits={max(self.bits)} treats all alike"
+            )
         too_far, self._too_far = recording.too_far - self._too_far, recording.too_far
         if too_far > TOO_FAR * frame.left.shape[0] * frame.left.shape[1]:
             texts.append(

@@ -182,7 +182,7 @@ def statistics_text(statistics: StreamStatistics, maps: FrameMaps | None, is_vid
             ("Coverage", f"{100 * maps.coverage:.1f} % of the pixels"),
             ("This frame", _step_times(maps)),
         ]
-        if maps.result.largest_row_offset > 0:
+        if maps.result.largest_row_offset > 0 and maps.coverage > 0:
             where = "lower" if maps.result.row_offset > 0 else "higher"
             rows.append(("Rows", f"right image {abs(maps.result.row_offset):.2f} px {where}, corrected"))
         if is_video:
