@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 ALLOCATIONS = ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "full_like")
+SECTOR = 512  # bytes
 _WRITES = set("wxa+")
 
 
@@ -81,14 +82,18 @@ class Failing:
 
 
 class _File:
-    """An open file whose writes may fail; a write that fails has written a half, as a disk that becomes full does."""
+    """An open file whose writes may fail.
+
+    A write that fails has written a half, as on a disk that becomes full, unless it is smaller than a sector.
+    """
 
     def __init__(self, file, failing):
         self._file, self._failing = file, failing
 
     def write(self, content):
         if self._failing.is_due():
-            self._file.write(content[: len(content) // 2])
+            if len(content) > SECTOR:
+                self._file.write(content[: len(content) // 2])
             raise _no_space()
         return self._file.write(content)
 

@@ -248,12 +248,12 @@ class Recording:
         for close in (*(writer.close for writer in self._writers.values()), self._log_last, self._log.close):
             # The last frame is complete only if all outputs could be closed.
             if errors and close == self._log_last:
-                self._record = None
                 continue
             try:
                 close()
             except OSError as error:
                 errors.append(error)
+        self._record = None  # if it could not be logged: after this error, the recording is closed a second time
         if errors and state == "complete":
             state, reason = "failed", str(errors[0])
         try:
