@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ..common.arrays import Array
+from .checks import UNRECTIFIED_PX
 from .features import MIN_FEATURES, matched_features
 from .rectifier import Rectifier
 from .rig import Rig
@@ -22,7 +23,6 @@ CLEARLY_SMALLER = 0.75  # ratio of row differences; rendered pairs with a little
 CLEARLY_MORE = 4.0  # standard deviations by which the features of one opinion outnumber the others
 SAME_DEPTH = 0.01  # a share: rectified or not, the depth is the same
 KNOCK_PX = 2.0  # by which a calibration may have aged in all rows
-NOT_A_PAIR_PX = 2.5  # rows that differ by more, on median, belong to no rectified pair
 MAX_PAIRS = 8  # of a video that are looked at before there is no verdict
 
 
@@ -151,7 +151,7 @@ def _verdict(as_given: Array, rectified: Array, depth_as_given: Array, depth_rec
         verdict = _smaller(as_given, rectified)
     if verdict is None:
         return "unclear"
-    return verdict if (differ_px if verdict == "rectified" else rectified_px) <= NOT_A_PAIR_PX else "neither"
+    return verdict if (differ_px if verdict == "rectified" else rectified_px) <= UNRECTIFIED_PX else "neither"
 
 
 def _smaller(as_given: Array, rectified: Array) -> Literal["rectified", "raw"] | None:
