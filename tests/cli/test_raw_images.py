@@ -88,6 +88,18 @@ def test_extrinsics_alone_cannot_rectify_and_say_so(images, tmp_path, capsys):
     )
 
 
+def test_a_file_without_intrinsics_shows_no_made_up_cameras(tmp_path, capsys):
+    file = write_opencv(tmp_path, raw_pair()[2], intrinsics="elsewhere.yml")
+    assert run(["calib", "show", str(file), "--size", "640x480"]) == 0
+    said = capsys.readouterr().out
+    assert "not known without M1, D1, M2 and D2" in said
+    assert "left camera" not in said
+    with pytest.raises(ValueError, match="lacks M1, D1, M2 and D2.*: give that file as second"):
+        bdis.StereoCalibration.load(file, size=(640, 480))
+    both = bdis.StereoCalibration.load(file, tmp_path / "elsewhere.yml", size=(640, 480))
+    np.testing.assert_allclose(both.rotation, raw_pair()[2].rotation, atol=1e-9)
+
+
 def test_intrinsics_and_extrinsics_can_be_given_in_either_order(images, tmp_path, capsys):
     write_opencv(tmp_path, raw_pair()[2], "a.yml", "b.yml")
     for number, (first, second) in enumerate((("a.yml", "b.yml"), ("b.yml", "a.yml"))):

@@ -66,7 +66,10 @@ def calib_show(
     )
     rows.append(("image size", shown_size))
     data: dict[str, Any] = {"file": file, "format": found.format, "unit": found.unit, "size": image_size}
-    if found.raw is not None:
+    if found.raw_lacks:
+        rows.append(("raw cameras", f"not known without {found.raw_lacks}"))
+        data["raw_lacks"] = found.raw_lacks
+    elif found.raw is not None:
         rows += _raw_rows(found.raw)
         data["raw"] = {name: np.asarray(value).tolist() for name, value in found.raw.items()}
     rig = Rig(**found.rectified, size=image_size) if found.rectified is not None else None

@@ -106,7 +106,7 @@ def _raw_without_intrinsics(rectified: dict[str, Any], matrices: dict[str, Array
         "rotation": reshaped(matrices["R"], "R", (3, 3)),
         "translation_mm": translation * (rectified["baseline_mm"] / np.linalg.norm(translation)),
     }  # fmt: skip
-    return {"raw": raw, "raw_lacks": "M1, D1, M2 and D2, which OpenCV keeps in intrinsics.yml"}
+    return {"raw": raw, "raw_lacks": "M1, D1, M2 and D2 (in OpenCV's intrinsics.yml)"}
 
 
 def _matrices(values: dict[str, Any]) -> dict[str, Array]:
