@@ -7,7 +7,7 @@ FUZZ := .venv-fuzz
 # How long `make fuzz` invents contents for each reader
 SECONDS ?= 60
 # Compiled code, images, plots, video, the viewer, commands and other matchers: every dependency is used by some of these.
-OLDEST_TESTS := tests/vector/test_records.py tests/vector/test_crew.py tests/matching/test_matcher.py tests/files \
+OLDEST_TESTS := tests/vector/test_records.py tests/vector/test_crew.py tests/files \
 	tests/evaluation/test_elas.py tests/video/test_recording.py tests/viewer/test_settings_panel.py \
 	tests/viewer/test_pair_warnings.py tests/cli/test_cli.py tests/cli/test_match.py
 
