@@ -7,6 +7,8 @@ import pytest
 
 from tests.video.corruption import FORMATS, account_of, corrupted, write_whole_videos
 
+from .figures import figure
+
 VIDEOS = 400
 FIRST_SEED = 1000  # others than those of tests/video/test_damage.py
 
@@ -26,9 +28,10 @@ def test_all_frames_are_accounted_for(tmp_path):
             exact += 1
         else:
             (unreliable if account.is_settled else wrong).append((ending, FIRST_SEED + number, account))
-    print(
-        f"\n{VIDEOS} videos: {exact} exact, {len(unreliable)} whose promise is said to be unreliable, "
-        f"{len(wrong)} wrong; {delivered} frames delivered, {lost} lost"
+    figure(
+        "corrupted videos",
+        f"{VIDEOS} in {len(FORMATS)} formats: {exact} exact, {len(unreliable)} whose promise is said to be unreliable, "
+        f"{len(wrong)} wrong; {delivered} frames delivered, {lost} lost",
     )
     assert not wrong, wrong[:3]
     assert len(unreliable) < 0.05 * VIDEOS, unreliable[:3]

@@ -12,6 +12,8 @@ from tests.evaluation import test_elas_memory
 from tests.matching import test_memory_safety
 from tests.synthetic import test_renderer_memory
 
+from .figures import figure
+
 SEEDS = {  # those that follow the tests' own
     "tests.matching.test_memory_safety": (test_memory_safety.CASES, 3000),
     "tests.evaluation.test_elas_memory": (test_elas_memory.CASES, 900),
@@ -28,4 +30,5 @@ def test_no_access_outside_arrays(module: str) -> None:
     child = guard_pages.run_child(module, first, first + count)
     guard_pages.assert_finished(child, first + count)
     assert test_memory_safety.DIFFERS not in child.stdout
-    print(f"{module}: {count} cases in {time.perf_counter() - begin:.0f} s")
+    room = module.split(".")[1]
+    figure(f"guard pages, {room}", f"{count} cases without an access outside, {time.perf_counter() - begin:.0f} s")

@@ -14,6 +14,8 @@ from bdis.video.recording import read_manifest
 from tests.cli.commands import needs_posix
 from tests.cli.recordings import contents, finished, indices, start
 
+from .figures import figure
+
 KILLS = 40
 FRAMES = 60
 LONGEST_S = 600.0
@@ -50,7 +52,11 @@ def test_killed_and_resumed_runs_have_the_same_bits(tmp_path):
         assert contents(out) == contents(tmp_path / f"whole{runs}")
         assert read_manifest(out)["state"] == "complete"
         runs += 1
-    print(f"\n{dict(kills)} at {sorted(at_frames)} of {FRAMES} frames, {runs} runs: all bits the same")
+    counts = ", ".join(f"{count} {name}" for name, count in kills.items())
+    figure(
+        "bdis run killed and resumed",
+        f"{counts}, after {min(at_frames)} to {max(at_frames)} of {FRAMES} frames; {runs} runs, all bits the same",
+    )
 
 
 def _wait_for(out, rng):

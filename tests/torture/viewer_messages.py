@@ -19,6 +19,7 @@ from bdis.viewer.guard import Guard
 from ..viewer.attack import ODD_VALUES, Attacker, encoded, hostile_messages, opens
 from ..viewer.conftest import chromium, open_page  # noqa: F401  (fixtures)
 from ..viewer.pages import wait_until
+from .figures import figure
 
 MESSAGES = 5000  # of the fuzzer
 PLAUSIBLE = 0.3  # share of values that a user could choose: they reach the matcher and the disk
@@ -89,9 +90,11 @@ def test_the_viewer_outlives_a_fuzzer(viewer, received, open_page, capfd):  # no
     grown_mb = resident_mb() - memory_mb
     with capfd.disabled():
         took_s = time.monotonic() - begin
-        print(f"\n{MESSAGES} messages from {BROWSERS} browsers in {took_s:.0f} s, {sum(received)} let through: "
-              f"alive, a fresh browser works, {len(reconnects)} connections closed, "
-              f"{grown_mb:.0f} MB more memory")  # fmt: skip
+        figure(
+            "viewer, hostile messages",
+            f"{MESSAGES} from {BROWSERS} browsers in {took_s:.0f} s, {sum(received)} let through: alive, a fresh "
+            f"browser works, {len(reconnects)} connections closed, {grown_mb:.0f} MB more memory",
+        )
     assert grown_mb < KERNELS_MB
     assert "Traceback" not in capfd.readouterr().err
 
@@ -110,7 +113,10 @@ def test_every_control_with_every_odd_value(viewer, received, capfd):
         wait_until(lambda: len(received) > count, 60)
     check_alive(viewer)
     with capfd.disabled():
-        print(f"\n{count} odd values for {len(controls)} controls, {sum(received)} let through: alive, the page opens")
+        figure(
+            "viewer, odd values",
+            f"{count} for {len(controls)} controls, {sum(received)} let through: alive, the page opens",
+        )
 
 
 def test_many_browsers_that_come_and_go(viewer, capfd):
@@ -120,6 +126,9 @@ def test_many_browsers_that_come_and_go(viewer, capfd):
     check_alive(viewer)
     wait_until(lambda: not viewer._server.get_clients(), 30)
     with capfd.disabled():
-        print(f"\n{RECONNECTS} connections: {resident_mb() - memory_mb:.0f} MB more memory, "
-              f"{threading.active_count() - threads} more threads")  # fmt: skip
+        figure(
+            "viewer, browsers come and go",
+            f"{RECONNECTS} connections: {resident_mb() - memory_mb:.0f} MB more memory, "
+            f"{threading.active_count() - threads} more threads",
+        )
     assert resident_mb() - memory_mb < MEMORY_MB
