@@ -1,4 +1,4 @@
-"""Four hundred corrupted videos in seven formats: every frame that is promised is delivered or counted as lost.
+"""Eight hundred corrupted videos in seven formats: every frame that is promised is delivered or counted as lost.
 
 Not part of ``make test``; run it with ``make torture``.
 """
@@ -9,7 +9,7 @@ from tests.video.corruption import FORMATS, account_of, corrupted, write_whole_v
 
 from .figures import figure
 
-VIDEOS = 400
+VIDEOS = 800
 FIRST_SEED = 1000  # others than those of tests/video/test_damage.py
 
 
