@@ -75,6 +75,7 @@ class GwcNet(StereoNetwork):
     """
 
     loss_weights = (0.5, 0.5, 0.7, 1.0)
+    steps = 8
 
     def __init__(self, max_disparity: int = 192, align_corners: bool = False, *, concatenates: bool):
         super().__init__(max_disparity, align_corners)

@@ -219,6 +219,7 @@ class StereoNetwork(nn.Module):
     """
 
     loss_weights: tuple[float, ...]  # of the predictions in training, the last one being the result
+    steps: int  # large parts that a match passes through
     smallest_px = 16  # height and width of the smallest image
 
     def __init__(self, max_disparity: int, align_corners: bool):

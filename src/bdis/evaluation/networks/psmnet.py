@@ -97,6 +97,7 @@ class PSMNet(StereoNetwork):
     """
 
     loss_weights = (0.5, 0.7, 1.0)
+    steps = 10
     smallest_px = QUARTER * max(WINDOWS)
 
     def __init__(self, max_disparity: int = 192, align_corners: bool = False):
