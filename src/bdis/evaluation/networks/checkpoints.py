@@ -21,7 +21,7 @@ from .layers import StereoNetwork
 MAX_BYTES = 2**30  # of a file; the largest published one, with the state of its optimiser, has some 80 MB
 OUR_FORMAT = "bdis-network"  # entry of checkpoints that `bdis networks finetune` writes
 _ENTRIES = ("state_dict", "model")  # where PSMNet's and GwcNet's files have the tensors
-_COUNTER = ".num_batches_tracked"  # which files of torch before 0.4.1 lack; it counts only in training
+_COUNTER = ".num_batches_tracked"  # which files of torch before 0.4.1 lack; nothing depends on it
 
 
 class Training(NamedTuple):
@@ -146,7 +146,6 @@ def _tensors(saved: Any, path: Path) -> dict[str, Tensor]:
 def _fitting(tensors: dict[str, Tensor], name: str, path: Path) -> dict[str, Tensor]:
     """The tensors, or an error if they are not those of the network."""
     expected = _shapes(name)
-    tensors = {**{key: torch.zeros(()) for key in expected if key.endswith(_COUNTER)}, **tensors}
     if problem := _difference(tensors, expected):
         others = [other for other in ARCHITECTURES if other != name and not _difference(tensors, _shapes(other))]
         hint = f"; they are those of {others[0]}" if others else ""
@@ -154,7 +153,7 @@ def _fitting(tensors: dict[str, Tensor], name: str, path: Path) -> dict[str, Ten
     made = {key: value.to(torch.float32) for key, value in tensors.items() if not key.endswith(_COUNTER)}
     if broken := [key for key, value in made.items() if not bool(torch.isfinite(value).all())]:
         raise ValueError(f"{path}: {broken[0]} holds NaN or infinite values; its training must have failed")
-    return {key: made[key] if key in made else tensors[key].to(torch.int64) for key in expected}
+    return {key: made[key] if key in made else torch.zeros((), dtype=torch.int64) for key in expected}
 
 
 def _shapes(name: str) -> dict[str, tuple[int, ...]]:
@@ -165,15 +164,15 @@ def _shapes(name: str) -> dict[str, tuple[int, ...]]:
 
 def _difference(tensors: dict[str, Tensor], expected: dict[str, tuple[int, ...]]) -> str:
     """The first difference in words; empty if there is none."""
-    missing = [key for key in expected if key not in tensors]
+    missing = [key for key in expected if key not in tensors and not key.endswith(_COUNTER)]
     if missing:
         return f"{len(missing)} of {len(expected)} tensors are missing, such as {missing[0]}"
     if unknown := [key for key in tensors if key not in expected]:
         return f"{len(unknown)} tensors are unknown, such as {printable(unknown[0][:80])!r}"
-    for key, shape in expected.items():
-        if tuple(tensors[key].shape) != shape:
-            return f"{key} is {tuple(tensors[key].shape)}, expected {shape}"
-        if tensors[key].layout != torch.strided or tensors[key].is_quantized or tensors[key].is_complex():
+    for key, value in tensors.items():
+        if tuple(value.shape) != expected[key]:
+            return f"{key} is {tuple(value.shape)}, expected {expected[key]}"
+        if value.layout != torch.strided or value.is_quantized or value.is_complex():
             return f"{key} is no plain array of numbers"
     return ""
 
