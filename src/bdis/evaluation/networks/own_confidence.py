@@ -30,8 +30,8 @@ def with_own_confidence(result: StereoResult, variance: NDArray[np.float32]) -> 
     --------
     >>> unsure = StereoResult(np.float32([[9.0, np.nan]]), np.float32([[1.0, 0.0]]))
     >>> found = with_own_confidence(unsure, np.float32([[4.0, 4.0]]))
-    >>> found.probability.round(2).tolist(), found.variance.round(2).tolist()
-    ([[0.55, 0.0]], [[4.08, nan]])
+    >>> [[f"{value:.2f}" for value in row] for row in (found.probability[0], found.variance[0])]
+    [['0.55', '0.00'], ['4.08', 'nan']]
     """
     known = result.known
     claimed = np.where(known, variance + np.float32(WITHIN_A_PX), np.float32(np.nan))
