@@ -59,7 +59,7 @@ def chosen_methods(names: Sequence[str], weights: Sequence[str] = (), options: S
     if not wanted:
         wanted = [each.name for each in METHODS.values() if each.needs is None or each.name in files]
     networks = [name for name in wanted if is_network(name)]
-    given = _options_of(networks, options)
+    given = options_of_networks(networks, options)
     try:
         found = [
             network_of(name, files.get(name), given[name]) if is_network(name) else method(name)
@@ -83,7 +83,7 @@ def network_of(name: str, weights: str | Path | None, options: dict[str, str]) -
         raise UsageError(f"{name}: {error}") from error
 
 
-def _options_of(networks: list[str], options: Sequence[str]) -> dict[str, dict[str, str]]:
+def options_of_networks(networks: list[str], options: Sequence[str]) -> dict[str, dict[str, str]]:
     """The options of each network: one without a network's name is for all that have it."""
     from ..common.declared import declarations
     from ..evaluation.baselines import ONNX

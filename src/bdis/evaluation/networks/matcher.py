@@ -116,7 +116,7 @@ class NetworkMatcher:
                 megabytes = self.memory_bytes(height, width) // 1_000_000
                 check_room(megabytes, f"to match {size_text((height, width))} images with {self.name}")
             inputs = [as_input(image, self.device) for image in (pair.left, pair.right)]
-            with torch.inference_mode(), _threads(self.options.threads), _reporting(self.network, progress):
+            with torch.inference_mode(), threads_of_torch(self.options.threads), _reporting(self.network, progress):
                 found = self.network(*inputs)[-1]
         disparity, variance = self._cut(found, height, width)
         result = finished(disparity, pair.grey, self.max_disparity)
@@ -169,7 +169,8 @@ def _device(wanted: str) -> torch.device:
 
 
 @contextlib.contextmanager
-def _threads(count: int) -> Iterator[None]:
+def threads_of_torch(count: int) -> Iterator[None]:
+    """Context manager in which torch uses so many threads of the processor."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

@@ -92,3 +92,31 @@ class OnnxOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+
+@with_attributes
+@dataclass(frozen=True)
+class FinetuneOptions:
+    """How a network is trained further: by default as the paper says (Section IV-B), and as PSMNet and GwcNet say.
+
+    Examples
+    --------
+    >>> FinetuneOptions(crop_height=100)
+    Traceback (most recent call last):
+    ValueError: crop_height must be a multiple of 16 from 32 to 4096, but it is 100
+    """
+
+    epochs: int = setting(300, "How often each pair is seen.", group="Training", low=1, high=100_000)
+    batch: int = setting(12, "Pairs per step; memory grows with it.", group="Training", low=1, high=1024)
+    crop_width: int = setting(
+        512, "Width of what is seen of a pair, at a random place.", group="Training", unit="px", low=32, high=4096,
+        step=STEP,
+    )  # fmt: skip
+    crop_height: int = setting(256, "Its height.", group="Training", unit="px", low=32, high=4096, step=STEP)
+    learning_rate: float = setting(
+        1e-3, "Of Adam; a tenth of it in the last third of the epochs.", group="Training", above=0, high=1
+    )
+    seed: int = setting(0, "Of the order of the pairs and the places of the crops.", group="Training", low=0, high=1e9)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
