@@ -5,6 +5,7 @@ import os
 import pickle
 import tarfile
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -136,6 +137,17 @@ def test_huge_and_missing_files(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "MAX_BYTES", 1000)
     (tmp_path / "large.tar").write_bytes(bytes(2000))
     refused(tmp_path / "large.tar", "psmnet", "more than 1000 bytes")
+
+
+def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "bomb.tar", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"archive/data/{number}", bytes(2**20))
+    monkeypatch.setattr(checkpoints, "MAX_BYTES", 2**21)
+    loaded = []
+    monkeypatch.setattr(torch, "load", lambda *_, **__: loaded.append(1))
+    refused(tmp_path / "bomb.tar", "psmnet", "no file of weights")
+    assert not loaded
 
 
 def test_how_known_weights_were_trained_is_the_default_and_can_be_overruled(weights, monkeypatch):

@@ -6,6 +6,7 @@ import hashlib
 import io
 import pickle
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,7 +119,10 @@ def load_safely(content: bytes, path: Path) -> Any:
         Anything else.
     """
     try:
+        _check_unpacked(content)
         return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except MemoryError:
+        raise
     except Exception as error:  # torch raises whatever the damaged place leads to
         if isinstance(error, pickle.UnpicklingError) and (found := re.search(r"GLOBAL ([\w.]+)", str(error))):
             raise ValueError(
@@ -129,6 +133,15 @@ def load_safely(content: bytes, path: Path) -> Any:
             f"{path} is no file of weights that torch can read: it is cut short, or something else; "
             "expected a published checkpoint (.tar or .ckpt), which is not to be unpacked"
         ) from None
+
+
+def _check_unpacked(content: bytes) -> None:
+    """Refuse an archive whose parts would take more memory than any file of weights may have."""
+    file = io.BytesIO(content)
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MAX_BYTES:
+                raise ValueError("too large")
 
 
 def _tensors(saved: Any, path: Path) -> dict[str, Tensor]:
