@@ -60,10 +60,11 @@ def test_a_file_that_would_run_code_is_not_run(tmp_path):
     content = {**published("gwcnet-g"), "extra": Harmful(mark)}
     torch.save(content, tmp_path / "zip.ckpt")
     torch.save(content, tmp_path / "old.ckpt", _use_new_zipfile_serialization=False)
-    (tmp_path / "plain.ckpt").write_bytes(pickle.dumps(Harmful(mark)))
     for name in ("zip.ckpt", "old.ckpt"):
         refused(tmp_path / name, "gwcnet-g", "holds more than weights", "mkdir", "was not loaded")
-    refused(tmp_path / "plain.ckpt", "gwcnet-g")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        (tmp_path / "plain.ckpt").write_bytes(pickle.dumps(Harmful(mark), protocol))
+        refused(tmp_path / "plain.ckpt", "gwcnet-g", "holds more than weights", "was not loaded")
     assert not mark.exists()
 
 

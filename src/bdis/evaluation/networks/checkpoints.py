@@ -127,15 +127,25 @@ def load_safely(content: bytes, path: Path) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # torch raises whatever the damaged place leads to
-        if isinstance(error, pickle.UnpicklingError) and (found := re.search(r"GLOBAL ([\w.]+)", str(error))):
+        if more := _more_than_weights(content, error):
             raise ValueError(
-                f"{path} holds more than weights ({printable(found[1])}), which could run code when it is loaded; "
+                f"{path} holds more than weights ({more}), which could run code when it is loaded; "
                 "it was not loaded. Save the weights alone: torch.save(network.state_dict(), FILE)"
             ) from None
         raise ValueError(
             f"{path} is no file of weights that torch can read: it is cut short, or something else; "
             "expected a published checkpoint (.tar or .ckpt), which is not to be unpacked"
         ) from None
+
+
+def _more_than_weights(content: bytes, error: Exception) -> str:
+    """What a file holds that is no data, as torch found; empty if that is not why it cannot be read."""
+    if not isinstance(error, pickle.UnpicklingError):
+        return ""
+    if found := re.search(r"GLOBAL ([\w.]+)", str(error)):
+        return printable(found[1])
+    is_newer_pickle = content[:1] == b"\x80" and content[1:2] > b"\x02"  # torch writes protocol 2
+    return "a Python pickle" if is_newer_pickle else ""
 
 
 def _check_unpacked(content: bytes) -> None:
