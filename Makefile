@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 FUZZ := .venv-fuzz
+NETWORKS := .venv-networks
 # How long `make fuzz` invents contents for each reader
 SECONDS ?= 60
 # Compiled code, images, plots, video, the viewer, commands and other matchers: every dependency is used by some of these.
@@ -11,7 +12,7 @@ OLDEST_TESTS := tests/vector/test_records.py tests/vector/test_crew.py tests/fil
 	tests/evaluation/test_elas.py tests/video/test_recording.py tests/viewer/test_settings_panel.py \
 	tests/viewer/test_pair_warnings.py tests/cli/test_cli.py tests/cli/test_match.py
 
-.PHONY: demo test test-oldest lint soak fuzz torture benchmark browser clean
+.PHONY: demo test test-oldest test-networks lint soak fuzz torture benchmark browser clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -22,6 +23,10 @@ test: lint browser
 # With the oldest version that pyproject.toml allows of every dependency; old versions use what newer ones deprecate.
 test-oldest: $(OLDEST)/.installed
 	$(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(OLDEST_TESTS)
+
+# The networks that others are compared with: torch is large, so they have a place of their own.
+test-networks: $(NETWORKS)/.installed
+	OMP_NUM_THREADS=1 $(NETWORKS)/bin/python -m pytest tests/networks src/bdis/evaluation/networks
 
 # For the tests of the viewer, which are skipped where there is none; installed only where that takes no password.
 browser:
@@ -71,10 +76,15 @@ $(OLDEST)/.installed: pyproject.toml
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli]' hypothesis pytest
 	touch $@
 
+$(NETWORKS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(NETWORKS)
+	$(NETWORKS)/bin/python -m pip install --quiet --editable '.[baselines,cli,networks,onnx]' hypothesis onnx pytest
+	touch $@
+
 $(FUZZ)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(FUZZ)
 	$(FUZZ)/bin/python -m pip install --quiet --editable '.[video,baselines]' atheris
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(FUZZ) .fuzz build demo-output benchmark-results
+	rm -rf $(VENV) $(OLDEST) $(FUZZ) $(NETWORKS) .fuzz build demo-output benchmark-results

@@ -19,6 +19,7 @@ from tests.scenes import smooth_noise, warped_pair
 
 # dis-flow-ultrafast is too coarse for the small images here; test_rendered_tissue has it.
 OTHERS = ["sgbm", "sgbm-3way", "bm", "dis-flow", "elas", "elas-middlebury"]
+NETWORKS = ["psmnet", "gwcnet-g", "gwcnet-gc", "onnx:FILE"]  # see tests/networks
 SHIFT = 11
 
 
@@ -41,12 +42,15 @@ def assert_sound(result, height, width):
 
 def test_registry_is_complete():
     ours = ["bdis", "bdis-accurate", "bdis-fast", "bdis-paper", "bdis-2021", "dis"]
-    assert list(METHODS) == [*ours, *OTHERS[:4], "dis-flow-ultrafast", *OTHERS[4:]]
+    assert list(METHODS) == [*ours, *OTHERS[:4], "dis-flow-ultrafast", *OTHERS[4:], *NETWORKS]
     for name, entry in METHODS.items():
         assert entry.name == name
         assert entry.summary
         assert "\n" not in entry.summary
-        assert entry.needs is None, "the development environment has everything"
+        if name in NETWORKS:
+            assert entry.needs, "a file of weights, if the package is there"
+        else:
+            assert entry.needs is None, "the development environment has everything"
         assert entry.describe() != name, "tables show a title"
         assert entry.preset or (entry.settings and entry.details)
 
@@ -95,6 +99,8 @@ def test_unknown_method_names_those_there_are():
     [
         ("cv2", "images", {"sgbm", "sgbm-3way", "bm", "dis-flow", "dis-flow-ultrafast"}),
         ("scipy", "baselines", {"elas", "elas-middlebury"}),
+        ("torch", "networks", {"psmnet", "gwcnet-g", "gwcnet-gc"}),
+        ("onnxruntime", "onnx", {"onnx:FILE"}),
     ],
 )
 def test_missing_package_is_listed_with_its_command(monkeypatch, package, extra, names):
@@ -102,7 +108,8 @@ def test_missing_package_is_listed_with_its_command(monkeypatch, package, extra,
     monkeypatch.delitem(sys.modules, f"{package}.spatial", raising=False)
     command = f'pip install "bdis[{extra}]"'
     listed = known_methods()
-    assert {name for name, entry in listed.items() if entry.needs} == names
+    assert {name for name, entry in listed.items() if entry.needs == command} == names
+    assert {name for name, entry in listed.items() if entry.needs} == {*names, *NETWORKS}
     for name in names:
         assert listed[name].needs == command
         with pytest.raises(ImportError) as raised:

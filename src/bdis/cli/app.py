@@ -14,6 +14,7 @@ from .certainty import certainty_app
 from .demo import demo
 from .doctor import doctor, warmup
 from .match import match
+from .networks import networks_app
 from .option_groups import with_option_groups
 from .presets import presets
 from .rectify import rectify
@@ -47,6 +48,7 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(with_option_groups(_command))
 app.add_typer(calib_app, name="calib")
 app.add_typer(certainty_app, name="certainty")
+app.add_typer(networks_app, name="networks")
 
 
 @app.callback(invoke_without_command=True)

@@ -3,7 +3,6 @@
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from ..common.assignments import split_assignments
 from ..common.machine import usable_cores
 from . import terminal
 from .options import Debug, Json, Out
+from .other_methods import NetworkOption
 from .terminal import UsageError
 
 NARROW = ("mean mm", "median mm", "valid k-px", "bad 1 %", "inside 95 %", "median ms")
@@ -36,6 +36,16 @@ class Request:
     occluded: bool
     assess: bool
     paper: Path | None
+    weights: list[str]
+    network_options: list[str]
+
+    def chosen_methods(self) -> list[Any]:
+        """The requested methods, after each network among them was loaded once."""
+        from .other_methods import chosen_methods, introduce_networks
+
+        found = chosen_methods(self.methods, self.weights, self.network_options)
+        introduce_networks(found)
+        return found
 
 
 def run_list() -> None:
@@ -77,7 +87,7 @@ def run_bench(request: Request) -> None:
         outcome, rows, tables, notes = _paper(request, request.paper, jobs)
         title = "The BDIS paper's tables, rerun"
     else:
-        choices, methods = _dataset_choices(request), chosen_methods(request.methods)
+        choices, methods = _dataset_choices(request), request.chosen_methods()
         plan = BenchmarkPlan(choices, methods, request.occluded, request.rounds, jobs, request.assess)
         with terminal.progress_bar() as progress:
             outcome = run(plan, request.out, progress)
@@ -86,7 +96,14 @@ def run_bench(request: Request) -> None:
     with terminal.working("writing the report"):
         write_tables(request.out, outcome, rows, command)
         write_report(
-            request.out / "report.html", rows, outcome.samples, command, title=title, tables=tables, notes=notes
+            request.out / "report.html",
+            rows,
+            outcome.samples,
+            command,
+            title=title,
+            tables=tables,
+            notes=notes,
+            set_up=outcome.set_up,
         )
     _print(rows, tables, notes)
     names = "report.html, summary.csv, frames.csv, results.json"
@@ -100,7 +117,9 @@ def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], lis
     from ..evaluation.runner import run
     from ..evaluation.summary import summarise
 
-    extra = chosen_methods(request.methods) if request.methods else []
+    if request.weights and not request.methods:
+        raise UsageError("--weights with --paper: name the networks with --methods as well")
+    extra = request.chosen_methods() if request.methods else []
     plan, ablation, notes = paper_plans(
         path, extra, most=request.frames, rounds=request.rounds, jobs=jobs, assess=request.assess
     )
@@ -109,23 +128,6 @@ def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], lis
         parts = run(ablation, request.out / "ablation", lambda what, done, of: progress(f"ablation, {what}", done, of))
     rows = summarise(outcome)
     return outcome, rows, paper_tables(outcome, rows, summarise(parts)), notes
-
-
-def chosen_methods(names: Sequence[str]) -> list[Any]:
-    """The requested methods; by default all that can run here."""
-    from ..evaluation.baselines import METHODS, method
-
-    wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
-    if not wanted:
-        return [each for each in METHODS.values() if each.needs is None]
-    try:
-        found = [method(name) for name in dict.fromkeys(wanted)]
-    except ValueError as error:
-        raise UsageError(f"{error} (bdis bench --list)") from error
-    for each in found:
-        if each.needs is not None:
-            raise UsageError(f"method {each.name} cannot run here; it needs: {each.needs}")
-    return found
 
 
 def _dataset_choices(request: Request) -> list[Any]:
@@ -220,6 +222,14 @@ def bench(
             help="Methods to compare, separated by commas; --list shows them.  [default: all that can run here]",
         ),
     ] = None,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NETWORK=FILE",
+            help="Weights of psmnet, gwcnet-g or gwcnet-gc; can be repeated. They join the methods.",
+        ),
+    ] = None,
+    network_option: NetworkOption = None,
     out: Out = Path("bdis-bench"),
     list_: Annotated[bool, typer.Option("--list", help="List the methods and what they need, and exit.")] = False,
     paper: Annotated[
@@ -276,12 +286,16 @@ def bench(
     bdis bench /data/SERV-CT --methods bdis,bdis-paper,elas -o serv-ct
     bdis bench hamlyn:/data/rectified01 --option baseline_mm=5.3 --frames 50
     bdis bench --paper /data/bdis-v2 -o paper
+    bdis bench render:colon --methods bdis,psmnet --weights psmnet=pretrained_model_KITTI2015.tar --rounds 1
+    bdis bench /data/SERV-CT --methods bdis,onnx:network.onnx --network-option pixels=0..1
 
     Files written: report.html, summary.csv, frames.csv and results.json. If the same command is given again, an
     interrupted run continues where it stopped.
     """
     if list_:
         return run_list()
-    run_bench(
-        Request(datasets or [], methods or [], out, kind, option or [], frames, rounds, jobs, occluded, assess, paper)
-    )
+    request = Request(
+        datasets or [], methods or [], out, kind, option or [], frames, rounds, jobs, occluded, assess, paper,
+        weights or [], network_option or [],
+    )  # fmt: skip
+    run_bench(request)

@@ -1,4 +1,4 @@
-"""Progress through a video: a bar with speed and time left on a terminal, elsewhere a line every ten seconds."""
+"""Progress through a video or a training: a bar with the time left on a terminal, elsewhere a line every 10 seconds."""
 
 import contextlib
 import math
@@ -12,8 +12,10 @@ LINE_EVERY_S, UPDATE_EVERY_S = 10.0, 0.1
 
 
 @contextlib.contextmanager
-def frame_progress(total: int | None, before: int, fps: Callable[[], float]) -> Iterator[Callable[[int], None]]:
-    """Show the progress through a video.
+def frame_progress(
+    total: int | None, before: int, fps: Callable[[], float], *, what: str = "matching", unit: str = "frames"
+) -> Iterator[Callable[[int], None]]:
+    """Show the progress through a video, or through anything else that takes long and consists of like steps.
 
     Parameters
     ----------
@@ -23,6 +25,8 @@ def frame_progress(total: int | None, before: int, fps: Callable[[], float]) -> 
         Number of frames done in an earlier run.
     fps : callable
         Returns the current speed in frames per second.
+    what, unit : str
+        What is being done, and what is counted.
 
     Yields
     ------
@@ -30,17 +34,17 @@ def frame_progress(total: int | None, before: int, fps: Callable[[], float]) -> 
         To be called with the number of frames done.
     """
     if not sys.stderr.isatty():
-        yield _limited(LINE_EVERY_S, total, lambda done: note(_line(done, total, fps())))
+        yield _limited(LINE_EVERY_S, total, lambda done: note(_line(what, done, total, fps(), unit)))
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("matching"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=total, completed=before)
 
         def update(done: int) -> None:
-            progress.update(task, completed=done, description=_speed(done, total, fps()))
+            progress.update(task, completed=done, description=_speed(done, total, fps(), unit))
 
         yield _limited(UPDATE_EVERY_S, total, update)
 
@@ -59,19 +63,20 @@ def _limited(every_s: float, total: int | None, show: Callable[[int], None]) -> 
     return progress
 
 
-def _line(done: int, total: int | None, fps: float) -> str:
+def _line(what: str, done: int, total: int | None, fps: float, unit: str) -> str:
     of = "" if total is None else f" of {total}"
-    return f"matching: {done}{of} frames {_speed(done, total, fps)}".rstrip()
+    return f"{what}: {done}{of} {unit} {_speed(done, total, fps, unit)}".rstrip()
 
 
-def _speed(done: int, total: int | None, fps: float) -> str:
+def _speed(done: int, total: int | None, fps: float, unit: str = "frames") -> str:
     """
-    >>> _speed(100, 1000, 50.0)
-    '50.0 frames/s, 0:00:18 left'
+    >>> _speed(100, 1000, 50.0), _speed(1, 4, 0.05, "steps")
+    ('50.0 frames/s, 0:00:18 left', '0.05 steps/s, 0:01:00 left')
     """
     if not fps > 0 or math.isinf(fps):
         return ""
+    shown = f"{fps:.1f}" if fps >= 1 else f"{fps:.2g}"
     if total is None or done >= total:
-        return f"{fps:.1f} frames/s"
+        return f"{shown} {unit}/s"
     seconds = round((total - done) / fps)
-    return f"{fps:.1f} frames/s, {seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d} left"
+    return f"{shown} {unit}/s, {seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d} left"

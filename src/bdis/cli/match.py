@@ -13,24 +13,38 @@ from . import terminal
 from .camera_options import CameraOptions
 from .image_pair import ImagePair, MaskOptions
 from .options import Debug, Json, MaxDepth, Out, Preset, Set, parse_names
+from .other_methods import NetworkOption, OtherMethod, chosen_methods
 from .output_folder import output_folder
+from .terminal import UsageError
 
 if TYPE_CHECKING:
     from ..cameras.rectifier import Rectifier
+    from ..cameras.rig import Rig
     from ..common.arrays import Array
     from ..matching.result import StereoResult
     from ..matching.settings import Settings
 
 FORMATS = ("tiff", "pfm", "npy", "npz", "png", "ply", "preview")
 DEFAULT_FORMATS = ["tiff", "ply", "preview"]
+DEFAULT_PRESET = "balanced"
 TIMED_FRAMES = 5  # after the first match, which loads the kernels
 
 
 def match(
     *,
     camera: CameraOptions,
-    preset: Preset = "balanced",
+    preset: Preset = DEFAULT_PRESET,
     set_: Set = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Match with another method instead of a preset, such as sgbm, psmnet or onnx:FILE; bdis bench --list "
+            "shows them.",
+        ),
+    ] = None,
+    weights: Annotated[Path | None, typer.Option(metavar="FILE", help="Weights of the network.")] = None,
+    network_option: NetworkOption = None,
     masks: MaskOptions,
     out: Out = Path("bdis-output"),
     format_: Annotated[
@@ -54,38 +68,90 @@ def match(
     bdis match frame.png --layout side-by-side --calib endoscope_calibration.yaml
     bdis match left.png right.png --preset fast --set min_probability=0.2 --format pfm,png
     bdis match left.png right.png --calib K.txt --json > result.json
+    bdis match left.png right.png --method psmnet --weights pretrained_model_KITTI2015.tar
 
     Depth is in mm and needs a calibration; without one, only the disparity is computed. If the calibration can rectify,
     the rows of features tell whether the images are rectified already, or it is done first.
 
     Exit code: 0 if all went well, 1 if a file cannot be used, 2 if the command line is wrong.
     """
-    from .presets import parse_settings, with_rig, with_uncertainty
-    from .result_files import summarise, write_outputs, write_summary
+    from .result_files import describe, write_outputs, write_summary
 
-    settings = with_uncertainty(parse_settings(preset, set_ or []), set_ or [])
+    way = _chosen_way(method, weights, network_option or [], preset, set_ or [])
     formats = parse_names("--format", format_ or DEFAULT_FORMATS, FORMATS)
     camera.check()
     left, right = pair.read()
     mask_of = masks.read(left.shape)
     rig, raw_cameras, remarks = camera.load([(left, right)])
-    with output_folder(out, [*vars(pair).values(), *vars(masks).values(), *camera.calib_files]) as stage:
+    inputs = [*vars(pair).values(), *vars(masks).values(), *camera.calib_files, weights]
+    with output_folder(out, inputs) as stage:
         if raw_cameras is not None:
             with terminal.working("rectifying"):
                 rectifier = raw_cameras.rectify()
                 left, right = rectifier(left, right)
                 mask_of = _rectified_masks(rectifier, mask_of)
             rig = rectifier.rig
-        settings, scaled = with_rig(settings, set_ or [], rig, camera.calib_name)
-        remarks += scaled
-        result, milliseconds = _timed_match(settings, left, right, mask_of)
+        remarks += way.use_rig(rig, camera.calib_name)
+        result, milliseconds = way.match(left, right, mask_of)
         check, warnings = _check(left, right, result, may_be_raw=bool(camera.calib) and raw_cameras is None)
-        summary = summarise(result, rig, settings, preset, max_depth)
+        warnings += way.warnings
+        summary = {**way.about(), **describe(result, rig, max_depth)}
         summary |= {"ms_per_frame": milliseconds, "calibration": remarks, "warnings": warnings, "check": check}
         with terminal.working("writing"):
             write_outputs(stage, formats, left, result, rig, max_depth_mm=max_depth)
             written = write_summary(stage, summary)
     _report(summary, out, written)
+
+
+class PresetMatching:
+    """Matching with a preset of our own, and changes of its settings.
+
+    Parameters
+    ----------
+    preset : str
+    assignments : list of str
+        Such as ``"patch_size=6"``.
+    """
+
+    def __init__(self, preset: str, assignments: list[str]):
+        from .presets import parse_settings, with_uncertainty
+
+        self._preset, self._assignments = preset, assignments
+        self._settings = with_uncertainty(parse_settings(preset, assignments), assignments)
+        self.warnings: list[str] = []
+
+    def use_rig(self, rig: Rig | None, origin: str) -> list[str]:
+        """Take the range of disparities and the factor on sigma from the rig; what to remark of that."""
+        from .presets import with_rig
+
+        self._settings, remarks = with_rig(self._settings, self._assignments, rig, origin)
+        return remarks
+
+    def match(self, left: Array, right: Array, masks: dict[str, Any]) -> tuple[StereoResult, float]:
+        """The result and the time of a match in ms."""
+        return _timed_match(self._settings, left, right, masks)
+
+    def about(self) -> dict[str, Any]:
+        """What it was made with."""
+        from .result_files import made_with
+
+        return made_with(self._settings, self._preset)
+
+
+def _chosen_way(
+    method: str | None, weights: Path | None, options: list[str], preset: str, assignments: list[str]
+) -> PresetMatching | OtherMethod:
+    """How to match, as the options of the command say."""
+    if method is None:
+        if weights is not None or options:
+            raise UsageError("--weights and --network-option are for networks: add --method psmnet, for example")
+        return PresetMatching(preset, assignments)
+    if preset != DEFAULT_PRESET or assignments:
+        raise UsageError(f"--preset and --set are for bdis itself, not for --method {method}")
+    if "," in method:
+        raise UsageError(f"--method {method}: expected one method")
+    (found,) = chosen_methods([method], [] if weights is None else [f"{method}={weights}"], options)
+    return OtherMethod(found)
 
 
 def _rectified_masks(rectifier: Rectifier, masks: dict[str, Array]) -> dict[str, Array]:
@@ -134,7 +200,7 @@ def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
     """Print the outcome."""
     has_depth = "depth_mm" in summary
     width, height = summary["size"]
-    rows = [("images", f"{width}x{height}{bits_in_words(summary['bits'])}, preset {summary['preset']}")]
+    rows = [("images", f"{width}x{height}{bits_in_words(summary['bits'])}, {_made_with(summary)}")]
     rows += [("calibration", remark) for remark in summary["calibration"]]
     rows.append(("known", f"{summary['coverage']:.1%} of the pixels"))
     rows.append(("disparity", in_words(summary["disparity_px"], "px")))
@@ -150,6 +216,13 @@ def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:
     if not has_depth:
         terminal.say("No depth: give --calib FILE, or --focal PX and --baseline MM.")
     terminal.give({**summary, "folder": out, "files": written})
+
+
+def _made_with(summary: dict[str, Any]) -> str:
+    """The preset or the method in a few words."""
+    if "preset" in summary:
+        return f"preset {summary['preset']}"
+    return f"method {', '.join(filter(None, (summary['method'], summary['settings'])))}"
 
 
 def rows_in_words(offset_px: float, tilt: float) -> str:

@@ -92,8 +92,12 @@ def summarise(
     dict
         The content of ``run.json``.
     """
-    made_with = {"bdis": __version__, "preset": preset, "settings": asdict(settings)}
-    return {**made_with, **describe(result, rig, max_depth_mm)}
+    return {**made_with(settings, preset), **describe(result, rig, max_depth_mm)}
+
+
+def made_with(settings: Settings, preset: str) -> dict[str, Any]:
+    """The part of the summary that tells how to compute a result again."""
+    return {"bdis": __version__, "preset": preset, "settings": asdict(settings)}
 
 
 def summarise_assessed(result: StereoResult, rig: Rig | None, max_depth_mm: float | None = None) -> dict[str, Any]:

@@ -6,7 +6,10 @@ import platform
 import subprocess
 from pathlib import Path
 
-_PACKAGES = {"bdis": "bdis", "numpy": "numpy", "numba": "numba", "opencv-python-headless": "opencv", "av": "av"}
+_PACKAGES = {
+    "bdis": "bdis", "numpy": "numpy", "numba": "numba", "opencv-python-headless": "opencv", "av": "av",
+    "torch": "torch", "onnxruntime": "onnxruntime",
+}  # fmt: skip
 
 
 def machine() -> dict[str, str]:

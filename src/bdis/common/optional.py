@@ -11,6 +11,8 @@ _EXTRA = {
     "viser": "viewer",
     "websockets": "viewer",
     "msgspec": "viewer",
+    "torch": "networks",
+    "onnxruntime": "onnx",
 }
 
 

@@ -54,7 +54,14 @@ class DatasetChoice:
 
     def method_names(self, plan: BenchmarkPlan) -> list[str]:
         """Names of the methods that run on it."""
-        return [method.name for method in plan.methods if method.name not in self.without]
+        return [method.name for method in self._methods(plan)]
+
+    def method_keys(self, plan: BenchmarkPlan) -> list[str]:
+        """What the results of these methods depend on, beside the code."""
+        return [method.name + method.identity for method in self._methods(plan)]
+
+    def _methods(self, plan: BenchmarkPlan) -> list[Method]:
+        return [method for method in plan.methods if method.name not in self.without]
 
 
 @dataclass(frozen=True)
@@ -100,12 +107,15 @@ class Outcome:
         Milliseconds, by group and method.
     samples : dict of str to Path
         By group, a file with the maps of one frame.
+    set_up : dict of str to str
+        By method, how it is set up, in words.
     """
 
     methods: list[str]
     frames: list[dict[str, Any]] = field(default_factory=list)
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     samples: dict[str, Path] = field(default_factory=dict)
+    set_up: dict[str, str] = field(default_factory=dict)
 
 
 Progress = Callable[[str, int, int], None]  # name of the phase, steps done, steps in total
@@ -150,7 +160,8 @@ def run(plan: BenchmarkPlan, folder: Path, progress: Progress = lambda phase, do
     """
     (folder / "samples").mkdir(parents=True, exist_ok=True)
     work = _Work(plan, folder)
-    outcome = Outcome([method.name for method in plan.methods], samples=work.sample_files)
+    set_up = {each.name: "; ".join(filter(None, (each.describe(), each.details))) for each in plan.methods}
+    outcome = Outcome(list(set_up), samples=work.sample_files, set_up=set_up)
     with single_threaded_opencv():
         outcome.frames.extend(work.accuracy(progress))
         if plan.rounds:
@@ -170,14 +181,12 @@ class _Work:
         self._log.keep_only(code)
         self._log_lock = threading.Lock()
         self._keys = [
-            key_of(
-                code, choice.method_names(plan), plan.occluded, plan.assess, choice.identity, entry.group, entry.name
-            )
+            key_of(code, choice.method_keys(plan), plan.occluded, plan.assess, choice.identity, entry.group, entry.name)
             for choice, entry in self._items
         ]
-        names = [method.name for method in plan.methods]
+        methods = [method.name + method.identity for method in plan.methods]
         self._time_keys = {
-            group: key_of(code, names, choice.identity, group, plan.rounds) for group, choice in self._groups.items()
+            group: key_of(code, methods, choice.identity, group, plan.rounds) for group, choice in self._groups.items()
         }
         self._sampled = {group: _middle(group, [entry for _, entry in self._items]) for group in self._groups}
         self.sample_files = {

@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from ...common.optional import install_command
+from ...common.optional import install_command, require
 from ...matching.result import StereoResult
 from . import opencv
 from .shifted import Shifted
 
-__all__ = ["METHODS", "Matcher", "Method", "known_methods", "method"]
+__all__ = ["METHODS", "ONNX", "Matcher", "Method", "known_methods", "method"]
+
+ONNX = "onnx:"  # before the path of a network in an ONNX file
 
 
 class Matcher(Protocol):
@@ -39,7 +41,7 @@ class Method:
     summary : str
         One line that says what it is.
     needs : str or None
-        The command that installs what is missing; None if the method can run here.
+        What is missing: a command that installs it, or an option; None if the method can run here.
     make : callable
         Makes a matcher from the largest disparity in px, or None for the method's own default.
     title : str
@@ -52,6 +54,8 @@ class Method:
         The number of disparities it tries for a largest disparity in px; None if its effort does not depend on it.
     preset : str or None
         The preset of :class:`bdis.StereoMatcher` that it is; None for other matchers.
+    identity : str
+        What else its results depend on, such as a file of weights; they are reused only for the same identity.
 
     Examples
     --------
@@ -68,6 +72,7 @@ class Method:
     details: str = ""
     disparity_count: Callable[[float], int] | None = None
     preset: str | None = None
+    identity: str = ""
 
     def make_between(self, smallest_px: float, largest_px: float | None) -> Matcher:
         """Make a matcher for a range of disparities, which may go below 0.
@@ -161,6 +166,26 @@ def _elas(name: str, summary: str, setting: str) -> tuple[Method, str]:
     return Method(name, summary, None, make, "ELAS", f"{setting} settings", details), "scipy"
 
 
+def _network(name: str, summary: str, title: str) -> tuple[Method, str]:
+    def make(max_disparity: float | None) -> Matcher:
+        require("torch", f"the network {name}")
+        raise ValueError(f"{name} needs a file of weights: --weights {name}=FILE, or in Python load_network")
+
+    details = "written from its paper; 192 disparities, as trained, or those of the data set if they are more"
+    return Method(name, summary, f"--weights {name}=FILE", make, title, "no weights", details), "torch"
+
+
+def _onnx() -> tuple[Method, str]:
+    def make(max_disparity: float | None) -> Matcher:
+        require("onnxruntime", "a network in an ONNX file")
+        raise ValueError(f"give the path of an ONNX file: {ONNX}PATH")
+
+    summary = "any network in an ONNX file: two images in, one disparity out"
+    return Method(
+        f"{ONNX}FILE", summary, "the path of a file", make, "ONNX network", "no file", "as it is"
+    ), "onnxruntime"
+
+
 _ALL: tuple[tuple[Method, str | None], ...] = (  # each with the package it needs
     _bdis("bdis", "this project's default, preset balanced", "balanced"),
     _bdis("bdis-accurate", "two rounds of everything, and sharp depth edges", "accurate"),
@@ -177,6 +202,10 @@ _ALL: tuple[tuple[Method, str | None], ...] = (  # each with the package it need
     _flow("dis-flow-ultrafast", "the same with its fastest preset", "ultrafast"),
     _elas("elas", "Efficient Large-Scale Stereo, robotics settings", "robotics"),
     _elas("elas-middlebury", "the same with its denser Middlebury settings", "middlebury"),
+    _network("psmnet", "PSMNet, a neural network with stacked hourglasses", "PSMNet"),
+    _network("gwcnet-g", "GwcNet, a neural network of group-wise correlations", "GwcNet-g"),
+    _network("gwcnet-gc", "the same with features concatenated", "GwcNet-gc"),
+    _onnx(),
 )
 _ALIASES = {"bdis-balanced": "bdis", "bdis-paper-2021": "bdis-2021", "bdis-dis": "dis"}  # each preset as bdis-<preset>
 
@@ -215,7 +244,7 @@ def method(name: str) -> Method:
     Parameters
     ----------
     name : str
-        A key of ``METHODS``, or ``bdis-<preset>``.
+        A key of ``METHODS``, ``bdis-<preset>``, or ``onnx:`` and the path of a file.
 
     Returns
     -------
@@ -232,6 +261,10 @@ def method(name: str) -> Method:
     'bdis'
     """
     name = _ALIASES.get(name, name)
+    if name.startswith(ONNX) and name not in METHODS:
+        from ..networks.methods import network_method
+
+        return network_method(name)
     if name not in METHODS:
         raise ValueError(f"unknown method {name!r}; there are {', '.join(METHODS)}")
     return METHODS[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -11,7 +11,6 @@ import numpy as np
 
 from ...common.atomic import write_whole
 from ...common.machine import machine
-from ..baselines import METHODS
 from ..samples import Sample
 from ..summary import Row, counted, printable
 from . import pictures
@@ -73,6 +72,7 @@ def write_report(
     title: str = "Stereo matching benchmark",
     tables: Sequence[Table] = (),
     notes: Sequence[str] = (),
+    set_up: Mapping[str, str] | None = None,
 ) -> None:
     """Write the page.
 
@@ -92,6 +92,8 @@ def write_report(
         Shown before everything else.
     notes : sequence of str
         Remarks, such as what was left out.
+    set_up : mapping of str to str, optional
+        By method, how it is set up, in words.
 
     Raises
     ------
@@ -123,7 +125,7 @@ def write_report(
     for group in groups:
         parts.append(_group(group, [row for row in rows if row.group == group], samples.get(group)))
     parts.append(_legend(rows))
-    parts.append(_settings(methods))
+    parts.append(_settings({name: words for name, words in (set_up or {}).items() if name in methods}))
     page = _PAGE.format(title=escape(title), style=STYLE.read_text(), body="\n".join(parts))
     write_whole(path, printable(page).encode())
 
@@ -302,13 +304,8 @@ def _legend(rows: list[Row]) -> str:
     return _section("What the columns are", f"<dl>{items}</dl>")
 
 
-def _settings(methods: list[str]) -> str:
-    """How each method of the registry is set up."""
-    known = [METHODS[name] for name in methods if name in METHODS]
-    items = "".join(
-        f"<dt>{escape(each.name)}</dt><dd>{escape('; '.join(filter(None, (each.describe(), each.details))))}</dd>"
-        for each in known
-    )
+def _settings(set_up: Mapping[str, str]) -> str:
+    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(words)}</dd>" for name, words in set_up.items())
     return _section("How the methods are set up", f"<dl>{items}</dl>") if items else ""
 
 
