@@ -16,6 +16,7 @@ import bdis
 from bdis.cli import app, terminal
 from bdis.evaluation.baselines import METHODS, Method
 from bdis.evaluation.datasets import Dataset, Entry, Frame, open_dataset
+from bdis.evaluation.networks import load_network
 from bdis.evaluation.report.comparison import frame_tables
 from bdis.evaluation.run_log import RunLog
 from bdis.evaluation.runner import BenchmarkPlan, DatasetChoice, Outcome, run, with_variance
@@ -161,6 +162,17 @@ def test_list_and_what_a_method_needs(capsys, monkeypatch):
 
 
 # --- Interruption -----------------------------------------------------------------------------------------------------
+
+
+def test_a_network_without_its_package_names_the_command_that_installs_it(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)  # import says: not there
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    data, out = "render:plane,frames=1,height=48,width=64", ["-o", tmp_path / "out"]
+    network = ["--methods", "bdis,psmnet", "--weights", "psmnet=kitti.tar"]
+    fails(capsys, ["bench", data, *network, *out], 2, "psmnet cannot run here", 'pip install "bdis[networks]"')
+    fails(capsys, ["bench", data, "--methods", "onnx:net.onnx", *out], 2, 'pip install "bdis[onnx]"')
+    with pytest.raises(ImportError, match=r'the network psmnet needs torch: pip install "bdis\[networks\]"'):
+        load_network("psmnet", "kitti.tar")
 
 
 def lines_of(journal):

@@ -81,6 +81,7 @@ def test_masks_are_kept_out(images, weights, tmp_path):
         (["--method", "psmnet", "--weights", "x.tar", "--network-option", "threads=0"], "threads must be from 1"),
         (["--method", "psmnet", "--weights", "x.tar", "--network-option", "max_disparity=30"], "a multiple of 16"),
         (["--method", "psmnet,sgbm"], "expected one method"),
+        (["--method", "bdis-fast"], "give --preset fast instead"),
     ],
 )
 def test_a_wrong_command_line_is_told(images, tmp_path, capsys, arguments, words):

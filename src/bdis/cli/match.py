@@ -151,6 +151,8 @@ def _chosen_way(
     if "," in method:
         raise UsageError(f"--method {method}: expected one method")
     (found,) = chosen_methods([method], [] if weights is None else [f"{method}={weights}"], options)
+    if found.preset is not None:
+        raise UsageError(f"--method {method} is a preset of bdis: give --preset {found.preset} instead")
     return OtherMethod(found)
 
 
