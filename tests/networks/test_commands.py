@@ -72,7 +72,7 @@ def test_masks_are_kept_out(images, weights, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--method", "psmnet"], "it needs: --weights psmnet=FILE"),
+        (["--method", "psmnet"], "needs the weights of the network: --weights FILE"),
         (["--method", "psment"], "unknown method 'psment'"),
         (["--weights", "x.tar"], "add --method psmnet"),
         (["--method", "psmnet", "--weights", "x.tar", "--preset", "fast"], "not for --method psmnet"),

@@ -150,10 +150,19 @@ def _chosen_way(
         raise UsageError(f"--preset and --set are for bdis itself, not for --method {method}")
     if "," in method:
         raise UsageError(f"--method {method}: expected one method")
+    if weights is None and _needs_weights(method):
+        raise UsageError(f"--method {method} needs the weights of the network: --weights FILE")
     (found,) = chosen_methods([method], [] if weights is None else [f"{method}={weights}"], options)
     if found.preset is not None:
         raise UsageError(f"--method {method} is a preset of bdis: give --preset {found.preset} instead")
     return OtherMethod(found)
+
+
+def _needs_weights(method: str) -> bool:
+    """Whether nothing else is missing."""
+    from ..evaluation.baselines import METHODS
+
+    return method in METHODS and (METHODS[method].needs or "").startswith("--weights")
 
 
 def _rectified_masks(rectifier: Rectifier, masks: dict[str, Array]) -> dict[str, Array]:
