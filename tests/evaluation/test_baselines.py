@@ -381,3 +381,11 @@ def test_flow_that_leaves_its_row_is_not_believed_unless_all_does(rows_off):
     result = OpenCVFlow().match(left, right)
     assert result.known[10:-10, 140:-10].mean() > 0.8
     assert result.known[50:80, 80 + SHIFT : 110 + SHIFT].mean() < 0.05
+
+
+def test_a_darker_image_of_a_12_bit_pair_is_not_taken_for_one_of_10_bits():
+    bright = np.full((32, 40), 2048, np.uint16)
+    bright[0, 0] = 4095
+    pair = grey_pair(bright, np.full((32, 40), 1000, np.uint16))
+    assert int(pair.left[5, 5]) == 128
+    assert int(pair.right[5, 5]) == 62

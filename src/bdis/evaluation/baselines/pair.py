@@ -51,14 +51,32 @@ def grey_pair(left: Any, right: Any) -> GreyPair:
     (255, 'uint8', (32, 40), True)
     """
     left, right = check_pair(left, right)
-    grey = _grey(left, "left")
+    # One white for both: told from each alone, the darker of two 16-bit images could be taken for one of fewer bits.
+    white = max(white_of(left, "left"), white_of(right, "right"))
+    grey = _grey(left, white)
     seen = left != 0 if left.ndim == 2 else grey != 0
     if left.ndim == 3 and not seen.all():  # a dark colour may round to grey 0: only all channels 0 is black
         seen[~seen] = left[..., :3][~seen].any(-1)
-    return GreyPair(grey, _grey(right, "right"), seen)
+    return GreyPair(grey, _grey(right, white), seen)
 
 
-def _grey(image: Array, name: str) -> NDArray[np.uint8]:
+def white_of(image: Array, name: str) -> float:
+    """Brightness of white in an image, as :meth:`bdis.StereoMatcher.match` takes it.
+
+    Raises
+    ------
+    ValueError
+        Values that are no brightness; the message says why.
+
+    Examples
+    --------
+    >>> white_of(np.full((32, 40), 4000, np.uint16), "left")
+    4095.0
+    """
+    return PixelReader().read(image, name).white
+
+
+def _grey(image: Array, white: float) -> NDArray[np.uint8]:
     if image.dtype.char == "B":
         if image.ndim == 2:
             return np.ascontiguousarray(image)
@@ -68,8 +86,7 @@ def _grey(image: Array, name: str) -> NDArray[np.uint8]:
         total += np.multiply(image[..., 2], 29, dtype=np.uint16)
         total += np.uint16(128)
         return (total >> 8).astype(np.uint8)
-    given = PixelReader().read(image, name)
-    scaled = given.values * np.float32(255 / given.white)
+    scaled = PixelReader().read(image, "image").values * np.float32(255 / white)
     return np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
 
 

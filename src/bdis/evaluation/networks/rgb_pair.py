@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.arrays import Array
-from ...matching.images import full_scale
-from ..baselines.pair import GreyPair, grey_pair
+from ...matching.images import check_pair
+from ..baselines.pair import GreyPair, grey_pair, white_of
 
 IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 IMAGENET_STD = np.array([0.229, 0.224, 0.225], np.float32)
@@ -55,11 +55,8 @@ def rgb_pair(left: Any, right: Any) -> RgbPair:
     ((32, 40, 3), 0.2, 1.0)
     """
     grey = grey_pair(left, right)
-    images = [np.asarray(image) for image in (left, right)]
-    white = 255.0
-    if images[0].dtype.char != "B":  # both have one kind of pixel, and come from one kind of camera
-        high = max(float(image[..., :3].max() if image.ndim == 3 else image.max()) for image in images)
-        white = full_scale(high, "the pair", is_float=images[0].dtype.kind == "f")
+    images = check_pair(left, right)
+    white = max(white_of(image, name) for image, name in zip(images, ("left", "right")))
     return RgbPair(_rgb(images[0], white), _rgb(images[1], white), grey)
 
 
