@@ -186,7 +186,7 @@ def window_variance(ssd, area, step, patch_size, sigma_r=None, min_variance=0.2)
     log_p = -(np.array(ssd) - ssd[0]) / (2 * variance * area)
     x_squared = (np.array([0, -2, -1, 1, 2]) * step) ** 2
     (slope, height), *_ = np.polyfit(x_squared, log_p, 1, full=True)
-    miss = np.mean((slope * x_squared + height - log_p) ** 2)
+    miss = np.sqrt(np.mean((slope * x_squared + height - log_p) ** 2))
     largest = patch_size**2 / 4
     if -slope * step**2 <= 1e-12 or miss > 0.1:
         return largest
