@@ -128,7 +128,7 @@ def test_variance_and_probability(size):
 
 
 def test_the_papers_variance():
-    """Eq. 16-18 per patch and Eq. 19 per pixel, on the patches that a search left behind."""
+    """Eq. 15-17 per patch and Eq. 18 per pixel, on the patches that a search left behind."""
     left, right, _ = warped_pair(77, 93, seed=8)
     matcher = bdis.StereoMatcher("paper", variance="paper", coarsest_level=1, segment_filter=False)
     matcher.match(left, right)

@@ -64,17 +64,17 @@ def window_samples(tables, place, step):
 
 @inner
 def likelihood_scale(centre, settings):
-    """1 / (2 sigma_r^2 N) of Eq. 6: what turns an SSD into minus the logarithm of a likelihood."""
+    """1 / (2 sigma_r^2 s^2) of Eq. 6: what turns an SSD into minus the logarithm of a likelihood."""
     count = float32(settings.patch_size * settings.patch_size)
     variance = larger(centre * splat(float32(1) / count), splat(float32(settings.min_variance)))
     if settings.fixed_variance > 0:
         variance = splat(float32(settings.fixed_variance))
-    return splat(float32(0.5) / count) / variance
+    return splat(float32(0.5) / float32(settings.likelihood_area)) / variance
 
 
 @inner
 def window_variance(ssd, settings):
-    """sigma_k^2 of Eq. 16-18, px^2 of the level: a straight line through the window's ln p over x^2, in closed form.
+    """sigma_k^2 of Eq. 15-17, px^2 of the level: a straight line through the window's ln p over x^2, in closed form.
 
     ln p = a - b x^2 with sigma^2 = 1 / (2 b).  The paper's exceptions: where the line falls the wrong way, is flat or
     misses the samples by more than 0.1 (root mean square), sigma is half a patch.
