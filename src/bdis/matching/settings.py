@@ -238,8 +238,8 @@ PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
     "accurate": Settings(label_level=0, overlap=0.6, min_surface_probability=0.36),
     "fast": Settings(**_WITHOUT_SURFACE, max_iterations=5, stop_step=0.04),
-    # Follows the print wherever that loses no accuracy.  What differs (level_weights, stop_step, min_support, the segment
-    # filter of every level, the exponential), what it was read from and what the other reading gives: docs/paper.md.
+    # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
+    # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.
     "paper": Settings(**_PAPER),
     "paper-2021": Settings(**{**_PAPER, "overlap": 0.6, "sigma_r": 8.0, "propagate": False}),
     "dis": Settings(**{**_PAPER, "fusion": "residual", "propagate": False, "min_support": 0.0,
