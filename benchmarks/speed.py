@@ -93,7 +93,7 @@ def _bdis_works(pairs: list[tuple[Frame, GreyPair]]) -> dict[str, Work]:
     works: dict[str, Work] = {}
     variants: list[tuple[str, str, dict]] = [(f"bdis {preset}", preset, {}) for preset in PRESETS]
     variants += [
-        ("bdis paper, variance of Eq. 16-19", "paper", {"variance": "paper"}),
+        ("bdis paper, variance of Eq. 15-18", "paper", {"variance": "paper"}),
         ("bdis paper, variance", "paper", {"variance": True}),
         ("bdis balanced, variance", "balanced", {"variance": True}),
     ]

@@ -111,7 +111,7 @@ def reliability_plot(sets: dict[str, list[Frame]], path: Path) -> None:
     right.plot(k, share_within(k, 1.0), "k--", lw=1, label="ideal")
     left.set(xlabel="probability", ylabel="share within 1 px", title="probability (balanced)", xlim=(0, 1), ylim=(0, 1))
     right.set(
-        xlabel="k", ylabel="share of errors below k sigma", title="variance: balanced, and `paper` with Eq. 16-19"
+        xlabel="k", ylabel="share of errors below k sigma", title="variance: balanced, and `paper` with Eq. 15-18"
     )
     for axis in (left, right):
         axis.legend(fontsize=8)

@@ -158,13 +158,18 @@ def descend(pair, y, x, start_x, lowest_x, highest_x, settings):
     return place
 
 
-def window_posterior(ssd, area, sigma_r=None, min_variance=0.2):
+def s_squared(settings):
+    """s^2 of Eq. 6: the pixels of a patch, or the square of the samples in the window."""
+    return {"patch": settings.patch_size, "window": 5}[settings.likelihood_area] ** 2
+
+
+def window_posterior(ssd, area, s_squared, sigma_r=None, min_variance=0.2):
     """Eq. 5 and 6: the centre's share of the window's probability; 0 if the centre is not its strict minimum."""
     centre, *others = ssd
     if any(other is None for other in ssd) or any(other <= centre for other in others):
         return 0.0
     variance = max(centre / area, min_variance) if sigma_r is None else sigma_r**2
-    likelihood = np.exp((centre - np.array(ssd)) / (2 * variance * area))  # relative to the centre: no underflow
+    likelihood = np.exp((centre - np.array(ssd)) / (2 * variance * s_squared))  # relative to the centre: no underflow
     return likelihood[0] / likelihood.sum()
 
 
@@ -193,7 +198,7 @@ def search_level(pair, parent, width, level_weight, scale, number, settings):
                 probability = 0.0 if None in ssd else 1.0
             else:
                 fixed = None if settings.sigma_r is None else settings.sigma_r * scale
-                posterior = window_posterior(ssd, size**2, fixed)
+                posterior = window_posterior(ssd, size**2, s_squared(settings), fixed)
                 probability = posterior * level_weight + inherited * settings.propagate if posterior > 0 else 0.0
             found.append((y, x, x - place, probability))
     return found
@@ -203,7 +208,13 @@ def search_level(pair, parent, width, level_weight, scale, number, settings):
 
 
 def spatial_weight(settings):
-    """Eq. 9: a Gaussian about the centre of a patch, (patch_size, patch_size)."""
+    """Eq. 9: a Gaussian about the centre of a patch, or their sum over its pixels, (patch_size, patch_size)."""
+    if settings.spatial_sum and settings.sigma_spatial is not None:
+        total = np.zeros((settings.patch_size, settings.patch_size))
+        y, x = np.indices(total.shape)
+        for yi, xi in np.ndindex(total.shape):
+            total += np.exp(-((x - xi) ** 2 + (y - yi) ** 2) / (2 * settings.sigma_spatial**2))
+        return total
     offset = np.arange(settings.patch_size) - (settings.patch_size - 1) / 2
     sigma = np.inf if settings.sigma_spatial is None else settings.sigma_spatial
     along = np.exp(-(offset**2) / (2 * sigma**2))
@@ -278,16 +289,16 @@ def fuse_patches(patches, pair, settings, scale, min_probability):
 
 
 def patch_variance(patch, pair, settings, scale):
-    """Eq. 16-18: variance of a Gaussian through the window's likelihoods, px^2 of the level."""
+    """Eq. 15-17: variance of a Gaussian through the window's likelihoods, px^2 of the level."""
     y, x, disparity, _ = patch
     samples = (x - disparity + k * settings.window_step for k in (0, -2, -1, 1, 2))
     ssd = [pair.ssd(y, x, settings.patch_size, sample, settings.min_valid) for sample in samples]
     fixed = None if settings.sigma_r is None else settings.sigma_r * scale
-    return naive_surface.window_variance(ssd, settings.patch_size**2, settings.window_step, settings.patch_size, fixed)
+    return naive_surface.window_variance(ssd, s_squared(settings), settings.window_step, settings.patch_size, fixed)
 
 
 def fuse_variance(patches, pair, settings, scale):
-    """Eq. 19: variance of the weighted mean of the patches over each pixel, px^2 of the level.
+    """Eq. 18: variance of the weighted mean of the patches over each pixel, px^2 of the level.
 
     Where no patch with a posterior lies over a pixel (filled by ``dense``, or fused by residuals) sigma is half a
     patch.

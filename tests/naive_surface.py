@@ -180,13 +180,13 @@ def thin(disparity):
         return np.where(known, parents, 0).sum(0) / known.sum(0) / 2
 
 
-def window_variance(ssd, area, step, patch_size, sigma_r=None, min_variance=0.2):
-    """Eq. 16-18 by least squares: the variance of a Gaussian through the window's likelihoods, px^2."""
-    variance = max(ssd[0] / area, min_variance) if sigma_r is None else sigma_r**2
-    log_p = -(np.array(ssd) - ssd[0]) / (2 * variance * area)
+def window_variance(ssd, s_squared, step, patch_size, sigma_r=None, min_variance=0.2):
+    """Eq. 15-17 by least squares: the variance of a Gaussian through the window's likelihoods, px^2."""
+    variance = max(ssd[0] / patch_size**2, min_variance) if sigma_r is None else sigma_r**2
+    log_p = -(np.array(ssd) - ssd[0]) / (2 * variance * s_squared)
     x_squared = (np.array([0, -2, -1, 1, 2]) * step) ** 2
     (slope, height), *_ = np.polyfit(x_squared, log_p, 1, full=True)
-    miss = np.mean((slope * x_squared + height - log_p) ** 2)
+    miss = np.sqrt(np.mean((slope * x_squared + height - log_p) ** 2))
     largest = patch_size**2 / 4
     if -slope * step**2 <= 1e-12 or miss > 0.1:
         return largest

@@ -17,9 +17,8 @@ from bdis.cli import app, terminal
 from bdis.evaluation.baselines import METHODS, Method
 from bdis.evaluation.datasets import Dataset, Entry, Frame, open_dataset
 from bdis.evaluation.networks import load_network
-from bdis.evaluation.report.comparison import frame_tables
 from bdis.evaluation.run_log import RunLog
-from bdis.evaluation.runner import BenchmarkPlan, DatasetChoice, Outcome, run, with_variance
+from bdis.evaluation.runner import BenchmarkPlan, DatasetChoice, run, with_variance
 from bdis.evaluation.samples import Sample
 from bdis.evaluation.summary import summarise
 from bdis.synthetic.renderer import render
@@ -346,53 +345,6 @@ def test_wrong_command_lines(capsys, tmp_path, monkeypatch, arguments, code, wor
     fails(capsys, ["bench", *arguments, "-o", "out"], code, *words)
     assert not (tmp_path / "out").exists()
     terminal.mode = terminal.Mode()
-
-
-# --- The paper's tables -----------------------------------------------------------------------------------------------
-
-
-def test_paper_tables_stand_beside_the_printed_ones(tmp_path):
-    """The authors' layout with one rendered frame; its numbers mean nothing, their places do."""
-    pair = render("sphere", 480, 640, depth_mm=10, focal_px=520, baseline_mm=0.5, lighting="diffuse")
-    whole = np.floor(pair.depth_mm)
-    red, green = np.rint(255 * (pair.depth_mm - whole)), np.rint(whole * 2.55)
-    for name in ("30", "6"):
-        for side in ("left", "right"):
-            (tmp_path / name / "images_rectified" / side).mkdir(parents=True)
-            bdis.write_image(tmp_path / name / "images_rectified" / side / "1.png", getattr(pair, side))
-    depth = np.stack([red, green, np.zeros_like(red)], -1).astype(np.uint8)
-    bdis.write_image(tmp_path / "30" / "depth_0000001.png", depth)
-    done = bdis_command("bench", "--paper", tmp_path, "--rounds", "1", "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    for words in ("Synthetic colon", "Coverage of the variance", "Ablation", "Time (the paper's Table VIII)"):
-        assert words in done.stdout
-    assert re.search(r"BDIS = bdis-paper +0\.161 +0\.202 +167\.1 +0\.066 +\d\.\d{3} +\d\.\d{3} +\d+\.\d", done.stdout)
-    assert re.search(r"set 30 +A1 +93\.9 +\d+\.\d", done.stdout)
-    assert re.search(r"no sGMM +0\.160 +0\.210 +\d\.\d{3}", done.stdout)
-    assert "has no set 31, 20, 21: left out" in done.stderr
-    if "elas" in METHODS and METHODS["elas"].needs is None:
-        assert re.search(r"set 6 here, 1 frame ", done.stdout)
-    else:
-        assert "the table against ELAS on Hamlyn needs the method elas: left out" in done.stderr
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "The BDIS paper&#x27;s tables, rerun" in page
-    assert "i5-9400" in page
-
-
-def test_scared_and_servct_stand_beside_the_printed_numbers():
-    def record(group, frame, mean, median):
-        found = {"score": {"mean_mm": mean, "median_mm": median}, "within_196_sigma": 0.9}
-        return {"group": group, "frame": frame, "methods": {"bdis": found, "sgbm": {"failed": "it did"}}}
-
-    frames = [record("SCARED", "D1K1", 1.5, 1), record("SCARED", "D2K1", 2.5, 1)]
-    frames += [record("SERV-CT Experiment 2", "009", 3, 2.25)]
-    scared, servct = frame_tables(Outcome(["bdis", "sgbm"], frames))
-    assert scared.header == ["", "ELAS", "SGBM", "DIS", "BDIS 2021", "BDIS", "bdis", "sgbm", "printed", "bdis"]
-    assert scared.rows[0] == ["D1K1", "0.673", "0.959", "1.350", "0.754", "0.749", "1.500", "-", "93.0", "90.0"]
-    assert scared.rows[-1][0] == "mean of the above"
-    assert scared.rows[-1][6:8] == ["2.000", "-"]
-    assert servct.rows[0] == ["9", "4.242", "1.986", "2.593", "5.539", "3.165", "1.632", "2.250", "-", "93.6", "90.0"]
-    assert frame_tables(Outcome(["bdis"], [record("set 30", "1", 1, 1)])) == []
 
 
 # --- bdis render ------------------------------------------------------------------------------------------------------

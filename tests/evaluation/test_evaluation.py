@@ -215,6 +215,15 @@ def test_error_coverage_by_hand():
     assert np.isnan(error_coverage(comparison([1, 2]))).all()  # no confidence
 
 
+def test_a_method_that_knows_no_pixel_of_the_reference_does_not_end_the_benchmark():
+    """Its curve is unknown, and so are all averages; "index -1 is out of bounds" ended the whole run."""
+    nothing = comparison([], sigma=[], references=10)
+    assert np.isnan(error_coverage(nothing)).all()
+    assert score(nothing).valid == 0
+    assert at_equal_coverage({"nothing": nothing, "some": comparison([1, 2], sigma=[1, 2], references=10)})
+    assert sum(reliability(nothing)["count"]) == 0
+
+
 def test_equal_coverage_cuts_by_variance_first():
     sure = comparison([1, 5, 9], probability=[0.1, 0.2, 0.9], sigma=[0.1, 0.2, 0.3], references=4)
     probable = comparison([1, 5, 9], probability=[0.1, 0.2, 0.9], references=4)

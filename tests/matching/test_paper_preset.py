@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import bdis
+from tests import naive
+from tests.matching.oracle import assert_equals_the_oracle
 from tests.scenes import warped_pair
 
 
@@ -36,3 +38,44 @@ def test_the_papers_threshold_removes_nothing_by_itself(seed):
     assert without.probability[without.known].min() >= 0.2 - 1e-6
     np.testing.assert_array_equal(paper.disparity, without.disparity)
     assert above.coverage < paper.coverage
+
+
+@pytest.mark.parametrize(
+    ("patch_size", "overlap", "rounding", "stride"),
+    [(10, 0.55, "down", 4), (10, 0.55, "up", 5), (10, 0.6, "down", 4), (10, 0.6, "up", 4), (8, 0.4, "down", 4),
+     (8, 0.4, "up", 5), (8, 0.95, "down", 1), (8, 0.95, "up", 1), (16, 0.0, "up", 16)],
+)  # fmt: skip
+def test_the_stride_of_both_roundings(patch_size, overlap, rounding, stride):
+    assert bdis.Settings(patch_size=patch_size, overlap=overlap, stride_rounding=rounding).stride == stride
+
+
+@pytest.mark.parametrize("black", [False, True], ids=["seen", "black"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spatial_sum": False},
+        {"likelihood_area": "window"},
+        {"likelihood_area": "window", "sigma_r": 8.0, "patch_size": 6},
+        {"stride_rounding": "up"},
+        {"spatial_sum": True, "sigma_spatial": None},
+        {"stop_step": 0.0, "level_weights": "2^n"},
+    ],
+    ids=str,
+)
+def test_every_reading_equals_the_oracle(changes, black):
+    """docs/paper.md says what they are."""
+    left, right, _ = warped_pair(65, 83, seed=5)
+    if black:
+        left[:, :9] = 0
+        right[20:24, 15:25] = 0
+    matcher = bdis.StereoMatcher("paper", variance="paper", **changes)
+    result = matcher.match(left, right)
+    assert result.known.mean() > 0.2
+    assert_equals_the_oracle(result, naive.match(left, right, matcher.settings), matcher.settings)
+
+
+@pytest.mark.parametrize("changes", [{"spatial_sum": False}, {"likelihood_area": "window"}, {"stride_rounding": "up"}])
+def test_every_reading_changes_the_result(changes):
+    left, right, _ = warped_pair(96, 128, seed=5)
+    paper, other = (bdis.StereoMatcher("paper", **each).match(left, right) for each in ({}, changes))
+    assert not np.array_equal(paper.probability, other.probability)

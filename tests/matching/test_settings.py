@@ -151,6 +151,7 @@ OUT_OF_RANGE = {
     "bits": ((7, 17, 0, -8), "None or from 8 to 16"),
     "patch_size": ((2, 3, 7, 18, 0, -8), "an even number from 4 to 16"),
     "overlap": ((-0.01, 0.96, 1, np.inf), "from 0 to 0.95"),
+    "stride_rounding": (("nearest", "Up", ""), "one of 'down', 'up'"),
     "finest_level": ((5, -1), "from 0 to 4"),
     "coarsest_level": ((0, 11, -1), r"None or from finest_level \(1\) to 10"),
     "max_iterations": ((0, 101, -1), "from 1 to 100"),
@@ -162,6 +163,8 @@ OUT_OF_RANGE = {
     "window_step": ((0, 0.05, 2.5, -1, np.inf), "from 0.1 to 2 px of a level"),
     "sigma_r": ((0, -1, 1001, np.inf), "None or above 0 and at most 1000 grey levels"),
     "sigma_spatial": ((0, 0.05, -4, 1001, np.inf), "None or from 0.1 to 1000 px of a level"),
+    "likelihood_area": (("image", "Patch", ""), "one of 'patch', 'window'"),
+    "spatial_sum": ((), "True or False"),
     "propagate": ((), "True or False"),
     "level_weights": (("n", "1/N", ""), r"one of '1/n', '2\^n', 'equal'"),
     "min_valid": ((-0.1, 1.1, np.inf), "from 0 to 1"),
@@ -203,7 +206,7 @@ OPTIONAL_KIND = {
     "sigma_r": (("4", True, [4]), "a number or None"),
     "sigma_spatial": (("4", True, [4]), "a number or None"),
 }
-ONE_OF = ("align_rows", "fusion", "level_weights", "start", "variance")
+ONE_OF = ("align_rows", "fusion", "level_weights", "likelihood_area", "start", "stride_rounding", "variance")
 
 
 def wrong_kinds(field):

@@ -8,7 +8,7 @@ from bdis.matching import kernels
 from bdis.matching.kernels.bonds import Bonds
 from bdis.matching.kernels.layout import PAD
 from bdis.matching.kernels.surface import FitSettings
-from tests import naive, naive_surface
+from tests import naive, naive_steps, naive_surface
 from tests.matching.records import alone, map_of
 from tests.scenes import warped_pair
 
@@ -128,7 +128,7 @@ def test_variance_and_probability(size):
 
 
 def test_the_papers_variance():
-    """Eq. 16-18 per patch and Eq. 19 per pixel, on the patches that a search left behind."""
+    """Eq. 15-17 per patch and Eq. 18 per pixel, on the patches that a search left behind."""
     left, right, _ = warped_pair(77, 93, seed=8)
     matcher = bdis.StereoMatcher("paper", variance="paper", coarsest_level=1, segment_filter=False)
     matcher.match(left, right)
@@ -136,9 +136,7 @@ def test_the_papers_variance():
     views, patches, maps = matcher._stages.pyramid.views[1], level.search.patches, level.maps
     size, width = settings.patch_size, maps.width
     pair = naive.Pair.of(*(array[:, PAD : PAD + width].astype(float) for array in (views.left, views.right)))
-    offset = np.arange(size) - (size - 1) / 2
-    along = np.exp(-(offset**2) / (2 * settings.sigma_spatial**2))
-    weight = np.outer(along, along)
+    weight = naive_steps.spatial_weight(settings)
     total, wp = np.zeros(maps.disparity.shape), np.zeros(maps.disparity.shape)
     for i, y in enumerate(patches.rows[0]):
         for j, x in enumerate(patches.cols[0, :-16]):

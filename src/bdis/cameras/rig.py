@@ -153,7 +153,7 @@ class Rig:
         return depth
 
     def depth_variance(self, result: StereoResult) -> NDArray[np.float32]:
-        """Variance of the depth, (f b)^2 / (d + doffs)^4 times the variance of the disparity [Eq. 19].
+        """Variance of the depth, (f b)^2 / (d + doffs)^4 times the variance of the disparity [Eq. 18].
 
         Parameters
         ----------

@@ -36,6 +36,8 @@ class Request:
     occluded: bool
     assess: bool
     paper: Path | None
+    scared: Path | None
+    servct: Path | None
     weights: list[str]
     network_options: list[str]
 
@@ -78,6 +80,8 @@ def run_bench(request: Request) -> None:
 
     if bool(request.datasets) == (request.paper is not None):
         raise UsageError("give data sets (folders, or render:SCENE), or --paper PATH")
+    if request.paper is None and (request.scared or request.servct):
+        raise UsageError("--scared and --serv-ct belong to --paper PATH; alone, give the folder as a data set")
     if request.rounds < 0 or (request.jobs is not None and request.jobs < 1):
         raise UsageError("--rounds must not be negative, and --jobs at least 1")
     jobs = request.jobs or usable_cores()
@@ -113,21 +117,22 @@ def run_bench(request: Request) -> None:
 
 def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], list[Any], list[str]]:
     """Run the paper's comparison and its ablation; returns outcome, rows, tables and notes."""
-    from ..evaluation.paper.tables import paper_plans, paper_tables
+    from ..evaluation.paper.plans import PaperData, paper_plans
+    from ..evaluation.paper.tables import paper_tables
     from ..evaluation.runner import run
     from ..evaluation.summary import summarise
 
     if request.weights and not request.methods:
         raise UsageError("--weights with --paper: name the networks with --methods as well")
     extra = request.chosen_methods() if request.methods else []
+    where = PaperData(path, request.scared, request.servct)
     plan, ablation, notes = paper_plans(
-        path, extra, most=request.frames, rounds=request.rounds, jobs=jobs, assess=request.assess
+        where, extra, most=request.frames, rounds=request.rounds, jobs=jobs, assess=request.assess
     )
     with terminal.progress_bar() as progress:
         outcome = run(plan, request.out, progress)
         parts = run(ablation, request.out / "ablation", lambda what, done, of: progress(f"ablation, {what}", done, of))
-    rows = summarise(outcome)
-    return outcome, rows, paper_tables(outcome, rows, summarise(parts)), notes
+    return outcome, summarise(outcome), paper_tables(outcome, parts), notes
 
 
 def _dataset_choices(request: Request) -> list[Any]:
@@ -236,6 +241,12 @@ def bench(
         Path | None,
         typer.Option(metavar="PATH", help="Repeat the tables of the BDIS paper on its authors' data set in PATH."),
     ] = None,
+    scared: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --paper: SCARED, for its tables II, III, VI and VII.")
+    ] = None,
+    serv_ct: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --paper: SERV-CT, for its tables IV and VI.")
+    ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
@@ -285,7 +296,7 @@ def bench(
     bdis bench render:colon render:instruments --methods bdis,sgbm -o colon
     bdis bench /data/SERV-CT --methods bdis,bdis-paper,elas -o serv-ct
     bdis bench hamlyn:/data/rectified01 --option baseline_mm=5.3 --frames 50
-    bdis bench --paper /data/bdis-v2 -o paper
+    bdis bench --paper /data/bdis-v2 --scared /data/SCARED --serv-ct /data/SERV-CT -o paper
     bdis bench render:colon --methods bdis,psmnet --weights psmnet=pretrained_model_KITTI2015.tar --rounds 1
     bdis bench /data/SERV-CT --methods bdis,onnx:network.onnx --network-option pixels=0..1
 
@@ -296,6 +307,6 @@ def bench(
         return run_list()
     request = Request(
         datasets or [], methods or [], out, kind, option or [], frames, rounds, jobs, occluded, assess, paper,
-        weights or [], network_option or [],
+        scared, serv_ct, weights or [], network_option or [],
     )  # fmt: skip
     run_bench(request)

@@ -187,7 +187,7 @@ def table(rows: Iterable[tuple[object, ...]], header: tuple[str, ...] | None = N
     for line in lines:
         shown.add_row(*line)
     # A pipe or a file has no width at which lines must be broken.
-    console = Console(width=None if sys.stdout.isatty() else 200)
+    console = Console(width=None if sys.stdout.isatty() else 400)
     with console.capture() as captured:
         console.print(shown)
     _print_result(captured.get())

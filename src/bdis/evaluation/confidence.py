@@ -106,7 +106,8 @@ def error_coverage(found: Comparison) -> Floats:
     Returns
     -------
     ndarray of float64, shape (50,)
-        mm (px without a rig); NaN beyond the coverage of the result, and everywhere if the method has no confidence.
+        mm (px without a rig); NaN beyond the coverage of the result, and everywhere if the method has no confidence or
+        knows nothing.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def error_coverage(found: Comparison) -> Floats:
     (50.5, True)
     """
     confidence = found.confidence
-    if confidence is None:
+    if confidence is None or not confidence.size:
         return np.full(len(CURVE), np.nan)
     counts = np.maximum(np.rint(CURVE * found.references).astype(int), 1)
     means = _mean_of_most_certain(found.error, confidence)

@@ -231,12 +231,12 @@ class ScatterCertainty:
 
 
 class PaperVariance:
-    """The paper's variance [III-E, Eq. 16-19] of the patches that were searched last.
+    """The paper's variance [III-E, Eq. 15-18] of the patches that were searched last.
 
     Parameters
     ----------
     patches : Patches
-        With their variance (Eq. 16-18).
+        With their variance (Eq. 15-17).
     fusion : BayesianFusion or ResidualFusion
         How they were fused; without a posterior there is nothing to mix, and sigma is half a patch everywhere.
     maps : Maps

@@ -130,15 +130,20 @@ def empty_maps(height: int, width: int, arena: Arena) -> Maps:
 
 
 def spatial_weights(settings: Settings) -> Array:
-    """Weight along one side of a patch (Eq. 9, separable), float32, shape (patch_size,).
+    """Weight along one side of a patch (Eq. 9, separable; its sum over a square too), float32, shape (patch_size,).
 
     Examples
     --------
     >>> spatial_weights(Settings(patch_size=4, sigma_spatial=None)).tolist()
     [1.0, 1.0, 1.0, 1.0]
+    >>> weights = spatial_weights(Settings(patch_size=4, sigma_spatial=1.0, spatial_sum=True))
+    >>> [round(float(weight), 2) for weight in weights]
+    [1.75, 2.35, 2.35, 1.75]
     """
     size = settings.patch_size
     if settings.sigma_spatial is None:
         return np.ones(size, np.float32)
-    offset = np.arange(size) - (size - 1) / 2
-    return np.asarray(np.exp(-(offset**2) / (2 * settings.sigma_spatial**2)), np.float32)
+    places = np.arange(size)
+    centres = places if settings.spatial_sum else np.array([(size - 1) / 2])
+    squares = (places[:, None] - centres) ** 2
+    return np.asarray(np.exp(-squares / (2 * settings.sigma_spatial**2)).sum(1), np.float32)

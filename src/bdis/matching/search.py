@@ -15,6 +15,7 @@ from .memory import Arena
 from .settings import Settings
 
 MIN_VARIANCE = 0.2  # least dynamic sigma_r^2, grey steps^2: the rounding of the images; half and double: no difference
+WINDOW_SAMPLES = 5  # of the posterior: 0, one and two steps to either side
 
 
 class Search:
@@ -96,6 +97,7 @@ def search_settings(number: int, level_weight: float, settings: Settings) -> Sea
         stop=settings.stop_step,
         radius=settings.search_radius,
         window_step=settings.window_step,
+        likelihood_area=WINDOW_SAMPLES**2 if settings.likelihood_area == "window" else settings.patch_size**2,
         fixed_variance=fixed,
         min_variance=MIN_VARIANCE,
         min_valid=settings.min_valid,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -38,8 +39,11 @@ class Settings:
         8, "Side of a square patch.", group=_PATCHES, unit="px of a level", low=4, high=16, step=2
     )
     overlap: float = setting(
-        0.40, "Share of a patch that its neighbour covers; the stride is floor(patch_size * (1 - overlap)).",
+        0.40, "Share of a patch that its neighbour covers; the stride is patch_size * (1 - overlap).",
         group=_PATCHES, low=0, high=0.95, step=0.05,
+    )
+    stride_rounding: Literal["down", "up"] = setting(
+        "down", "How that stride becomes whole px of a level.", group=_PATCHES
     )
     finest_level: int = setting(
         1, "Finest pyramid level that is searched; 0 is the image itself.", group=_PATCHES, low=0, high=4
@@ -97,9 +101,17 @@ class Settings:
         None, "Standard deviation of the image noise, sigma_r of Eq. 6.", group=_FUSION, unit="grey levels", above=0,
         high=1000, step=0.5, if_none="estimated for each patch from its residual",
     )
+    likelihood_area: Literal["patch", "window"] = setting(
+        "patch", "What s of Eq. 6 is the side of: 'patch' the patch, 'window' the window of five samples.",
+        group=_FUSION,
+    )
     sigma_spatial: float | None = setting(
         4.0, "Standard deviation of the spatial weight of a patch, sigma_s of Eq. 9.", group=_FUSION,
         unit="px of a level", low=0.1, high=1000, step=0.5, if_none="all pixels of a patch weigh the same",
+    )
+    spatial_sum: bool = setting(
+        False, "Sum that weight over all pixels of the patch, as Eq. 9 is printed, instead of one about its centre.",
+        group=_FUSION,
     )
     propagate: bool = setting(True, "Add the probability of the coarser levels [III-D].", group=_FUSION)
     level_weights: Literal["1/n", "2^n", "equal"] = setting(
@@ -153,7 +165,7 @@ class Settings:
         False, "Give every pixel a disparity: unknown ones are filled from their surroundings.", group=_OUTPUT
     )
     variance: Literal[False, True, "paper"] = setting(
-        False, "Compute a variance for each pixel: True a calibrated one, 'paper' that of Eq. 16 to 19.", group=_OUTPUT
+        False, "Compute a variance for each pixel: True a calibrated one, 'paper' that of Eq. 15 to 18.", group=_OUTPUT
     )
     sigma_scale: float = setting(
         1.0, "Factor on the standard deviation, and so on intervals; fitted to a rig by 'bdis certainty fit'.",
@@ -196,7 +208,8 @@ class Settings:
     @property
     def stride(self) -> int:
         """Distance between patches, px of a level."""
-        return max(1, int(self.patch_size * (1 - self.overlap) + 1e-9))
+        exact = self.patch_size * (1 - self.overlap)
+        return max(1, math.ceil(exact - 1e-9) if self.stride_rounding == "up" else math.floor(exact + 1e-9))
 
     @property
     def search_radius(self) -> float:
@@ -218,14 +231,15 @@ _WITHOUT_SURFACE: dict[str, Any] = {
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
     **_WITHOUT_SURFACE, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
-    "window_step": 0.5, "min_valid": 0.75, "min_probability": 0.15,
+    "window_step": 0.5, "spatial_sum": True, "min_valid": 0.75, "min_probability": 0.15,
 }  # fmt: skip
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
     "accurate": Settings(label_level=0, overlap=0.6, min_surface_probability=0.36),
     "fast": Settings(**_WITHOUT_SURFACE, max_iterations=5, stop_step=0.04),
-    # min_support is not in the paper: it separates the scale of the probability from the share of accepted patches.
+    # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
+    # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.
     "paper": Settings(**_PAPER),
     "paper-2021": Settings(**{**_PAPER, "overlap": 0.6, "sigma_r": 8.0, "propagate": False}),
     "dis": Settings(**{**_PAPER, "fusion": "residual", "propagate": False, "min_support": 0.0,

@@ -4,8 +4,15 @@
 in thousands of pixels, times in s on one core of an i5-9400 (networks: GTX 1080 Ti).
 """
 
-# The method of the registry that corresponds to each of the paper's methods; its networks have none.
-METHOD_NAMES = {"ELAS": "elas", "SGBM": "sgbm", "DIS": "dis", "BDIS 2021": "bdis-2021", "BDIS": "bdis-paper"}
+# The method of the registry that corresponds to each of the paper's methods.  Its DIS is OpenCV's optical flow.
+METHOD_NAMES = {
+    "ELAS": "elas", "SGBM": "sgbm", "DIS": "dis-flow", "GwcNet": "gwcnet-g", "PSMNet": "psmnet",
+    "BDIS 2021": "bdis-2021", "BDIS": "bdis-paper",
+}  # fmt: skip
+NETWORKS = ("GwcNet", "PSMNet")
+
+FRAMES_OF_A_COLON = 10  # frames of each light in Tables I, VI (named A1 to A10 and a1 to a10) and VII
+HAMLYN_FRAMES = "200 of 640x480 and 200 of 288 rows"
 
 # Synthetic colon: median, mean, validity, time.
 SYNTHETIC = {
@@ -58,6 +65,8 @@ COVERAGE_SCARED = {
 
 # Ablation: median, mean.
 ABLATION = {
+    "SCARED": {"BDIS": (1.778, 2.158), "no sGMM": (1.792, 2.204), "no coarse-to-fine": (1.799, 2.197),
+               "no dynamic sigma": (1.784, 2.213)},
     "30": {"BDIS": (0.161, 0.202), "no sGMM": (0.160, 0.210), "no coarse-to-fine": (0.163, 0.207),
            "no dynamic sigma": (0.163, 0.207)},
     "31": {"BDIS": (0.138, 0.224), "no sGMM": (0.140, 0.247), "no coarse-to-fine": (0.138, 0.240),
@@ -70,6 +79,26 @@ TIME = {
     "SGBM": (0.124, 0.346, 0.219), "DIS": (0.038, 0.093, 0.054), "BDIS 2021": (0.097, 0.131, 0.114),
     "BDIS with variance": (0.072, 0.104, 0.087), "BDIS": (0.064, 0.072, 0.068),
 }  # fmt: skip
+
+# The keyframes of SCARED that networks were not trained on, mean error; averages of means and medians, and validity.
+SCARED_TEST_METHODS = ("ELAS", "SGBM", "DIS", "GwcNet", "PSMNet", "BDIS 2021", "BDIS")
+SCARED_TEST = {
+    "D8K1": (6.452, 6.522, 6.847, 7.726, 14.759, 6.593, 6.386),
+    "D8K2": (3.813, 3.785, 4.036, 3.642, 7.151, 3.947, 3.913),
+    "D8K3": (1.642, 3.258, 1.904, 1.513, 3.210, 1.782, 1.754),
+    "D8K4": (2.008, 1.912, 2.434, 1.824, 3.691, 2.106, 2.105),
+    "D8K5": (2.927, 3.187, 2.625, 1.599, 3.220, 1.906, 1.880),
+    "D9K1": (3.197, 2.539, 3.399, 2.670, 6.577, 2.630, 2.607),
+    "D9K2": (0.683, 1.452, 0.995, 0.826, 1.833, 0.766, 0.704),
+    "D9K3": (0.834, 1.360, 1.862, 0.859, 2.064, 0.968, 0.940),
+    "D9K4": (0.806, 19.094, 7.441, 1.032, 1.220, 0.694, 0.681),
+    "D9K5": (0.385, 30.608, 13.456, 0.509, 0.888, 0.358, 0.343),
+}
+SCARED_TEST_AVERAGES = {
+    "mean_mm": (2.275, 7.372, 4.500, 2.220, 4.461, 2.175, 2.131),
+    "median_mm": (1.825, 3.223, 3.012, 1.556, 3.215, 1.820, 1.817),
+    "valid": (674.71, 560.42, 817.37, 826.25, 826.46, 739.06, 713.58),
+}
 
 # SCARED keyframes, mean error.
 SCARED_METHODS = ("ELAS", "SGBM", "DIS", "BDIS 2021", "BDIS")
@@ -99,6 +128,13 @@ SCARED = {
     "D9K5": (0.385, 30.608, 13.456, 0.349, 0.343),
 }  # fmt: skip
 
+# The paper prints the first two with their names exchanged: its columns average to these means, as in Table VII.
+SCARED_AVERAGES = {
+    "mean_mm": (2.333, 6.054, 4.025, 2.219, 2.158),
+    "median_mm": (1.6462, 4.196, 1.913, 1.807, 1.778),
+    "valid": (674.73, 549.61, 803.85, 739.00, 717.25),
+}
+
 # SERV-CT pairs, median error.
 SERVCT_METHODS = ("ELAS", "SGBM", "DIS", "GwcNet", "PSMNet", "BDIS")
 SERVCT = {
@@ -111,3 +147,8 @@ SERVCT = {
     13: (6.718, 3.772, 2.781, 3.672, 2.687, 1.771), 14: (9.307, 16.437, 3.367, 10.848, 2.437, 0.595),
     15: (3.589, 1.768, 1.697, 6.546, 2.48, 1.59),
 }  # fmt: skip
+SERVCT_AVERAGES = {
+    "mean_mm": (5.665, 5.478, 7.602, 12.750, 8.585, 3.750),
+    "median_mm": (3.233, 4.291, 3.187, 5.029, 4.667, 2.705),
+    "valid": (120.00, 184.83, 398.30, 379.56, 412.02, 311.48),
+}

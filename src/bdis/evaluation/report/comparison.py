@@ -32,11 +32,11 @@ def frame_tables(outcome: Outcome) -> list[Table]:
     known = {str(number): values for number, values in printed.SERVCT.items()}
     coverage = {str(number): value for number, value in printed.COVERAGE_SERVCT.items()}
     tables = [
-        _table(
+        beside_printed(
             "SCARED keyframes: mean absolute depth error, mm (the paper's Table III)", outcome.methods, scared,
             "mean_mm", printed.SCARED_METHODS, printed.SCARED, printed.COVERAGE_SCARED,
         ),
-        _table(
+        beside_printed(
             "SERV-CT: median absolute depth error, mm (the paper's Table IV)", outcome.methods, servct,
             "median_mm", printed.SERVCT_METHODS, known, coverage,
         ),
@@ -44,32 +44,63 @@ def frame_tables(outcome: Outcome) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _table(
+AVERAGES = {"mean_mm": "average mean error", "median_mm": "average median error", "valid": "validity, thousands"}
+
+
+def beside_printed(
     title: str,
     methods: list[str],
     frames: dict[str, dict[str, Any]],
     metric: str,
     printed_methods: tuple[str, ...],
     values: Mapping[str, tuple[float, ...]],
-    coverage: Mapping[str, float],
+    coverage: Mapping[str, float] | None = None,
+    averages: Mapping[str, tuple[float, ...]] | None = None,
 ) -> Table:
-    """A line per frame: printed and measured errors, then printed and measured shares within 1.96 sigma."""
+    """A line per frame with printed and measured errors.
+
+    Parameters
+    ----------
+    title : str
+        Heading of the table.
+    methods : list of str
+        The methods that were run.
+    frames : dict of str to dict
+        Their results by frame, as in :class:`bdis.evaluation.runner.Outcome`.
+    metric : str
+        The error, a field of :class:`bdis.evaluation.metrics.Score`.
+    printed_methods : tuple of str
+        The paper's methods.
+    values : mapping of str to tuple of float
+        By frame, what it prints of each.
+    coverage : mapping of str to float or None
+        By frame, the printed share within 1.96 sigma; None for no columns with such shares.
+    averages : mapping of str to tuple of float or None
+        The printed averages, by keys of ``AVERAGES``; None for no such lines.
+
+    Returns
+    -------
+    Table
+        Without lines if there are no frames.
+    """
     unknown = (math.nan,) * len(printed_methods)
     within = {name: [100 * _within(found, name) for found in frames.values()] for name in methods}
-    within = {name: shares for name, shares in within.items() if np.isfinite(shares).any()}
+    within = {name: shares for name, shares in within.items() if coverage is not None and np.isfinite(shares).any()}
     columns: list[list[float]] = list(map(list, zip(*(values.get(frame, unknown) for frame in frames))))
     columns += [[_metric(found, name, metric) for found in frames.values()] for name in methods]
-    columns += [[coverage.get(frame, math.nan) for frame in frames], *within.values()]
-    errors = len(printed_methods) + len(methods)
+    errors = len(columns)
+    spans = [("", 1), ("printed", len(printed_methods)), ("here", len(methods))]
+    header = ["", *printed_methods, *methods]
+    if coverage is not None:
+        columns += [[coverage.get(frame, math.nan) for frame in frames], *within.values()]
+        spans.append(("within 1.96 sigma, %", 1 + len(within)))
+        header += ["printed", *within]
     texts = [_column(column, "{:.3f}" if index < errors else "{:.1f}") for index, column in enumerate(columns)]
     rows = [[name, *cells] for name, *cells in zip([*frames, "mean of the above"], *texts)] if frames else []
-    header = ["", *printed_methods, *methods, "printed", *within]
-    spans = [
-        ("", 1),
-        ("printed", len(printed_methods)),
-        ("here", len(methods)),
-        ("within 1.96 sigma, %", 1 + len(within)),
-    ]
+    for key, shown in averages.items() if averages and frames else ():
+        form, unit = ("{:.2f}", 1e-3) if key == "valid" else ("{:.3f}", 1.0)
+        measured = [[_metric(found, name, key) * unit for found in frames.values()] for name in methods]
+        rows.append([AVERAGES[key], *map(form.format, shown), *(_column(column, form)[-1] for column in measured)])
     return Table(title, header, rows, spans=spans)
 
 

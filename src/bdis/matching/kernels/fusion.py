@@ -174,7 +174,7 @@ def fuse(patches: Patches, mixture: Mixture, maps: Maps, crew: Crew) -> None:
 
 @kernel
 def fuse_variance(patches: Patches, mixture: Mixture, maps: Maps, out: VarianceMixture, crew: Crew) -> None:
-    """The paper's variance (Eq. 19) of a level once it is fused."""
+    """The paper's variance (Eq. 18) of a level once it is fused."""
     begin, end = share(crew, patches.rows.shape[1], ROWS)
     spread_variance_rows(patches, mixture, out.spread, begin, end)
     if not meet(crew):
@@ -198,7 +198,7 @@ def fill_variance(maps: Maps, out: VarianceMixture, crew: Crew) -> None:
 
 @inner
 def spread_variance_rows(patches, mixture, spread, begin, end):
-    """Spread w^2 p^2 sigma^2 of the patch rows ``begin`` to ``end - 1`` along x (Eq. 19)."""
+    """Spread w^2 p^2 sigma^2 of the patch rows ``begin`` to ``end - 1`` along x (Eq. 18)."""
     w = load(mixture.weights, uint64(0), uint64(0))
     for i in range(begin, end):
         row = uint64(i)
@@ -214,7 +214,7 @@ def spread_variance_rows(patches, mixture, spread, begin, end):
 
 @inner
 def fuse_variance_rows(mixture, maps, out, begin, end):
-    """Pixel rows ``begin`` to ``end - 1``: variance of the mean over the patches (Eq. 19); NaN = unknown."""
+    """Pixel rows ``begin`` to ``end - 1``: variance of the mean over the patches (Eq. 18); NaN = unknown."""
     zero, unfitted, unknown = splat(float32(0)), splat(float32(out.unfitted)), splat(float32(np.nan))
     covering, row_weights = mixture.covering, mixture.row_weights
     three, one = uint64(3), uint64(1)

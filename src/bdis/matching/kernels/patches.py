@@ -23,7 +23,7 @@ class Patches(Record):
     probability : ndarray of float32, shape (n, m + 16)
         0 = rejected.
     variance : ndarray of float32, shape (n, m + 16)
-        px^2 of the level, Eq. 16-18; shape (1, 1) if not asked for.
+        px^2 of the level, Eq. 15-17; shape (1, 1) if not asked for.
     """
 
     rows: Ints
@@ -50,6 +50,8 @@ class SearchSettings(Record):
         px, a search that gets further from its start goes back to it.
     window_step : float
         px between the five samples of the posterior's window.
+    likelihood_area : float
+        px, s^2 of Eq. 6.
     fixed_variance : float
         sigma_r^2 in grey steps^2, 0 = dynamic.
     min_variance : float
@@ -74,6 +76,7 @@ class SearchSettings(Record):
     stop: float
     radius: float
     window_step: float
+    likelihood_area: float
     fixed_variance: float
     min_variance: float
     min_valid: float

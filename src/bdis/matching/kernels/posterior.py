@@ -18,6 +18,7 @@ from ...vector.simd import (
 )
 from .patches import BEND, SHIFTS, SSD
 
+LARGEST_MISS = 0.1  # of ln p, the paper's threshold of the residual [III-E]; as a mean square it would mark far fewer
 _LOG2_E = float32(1.4426950408889634)
 # exp2 on [0, 1): the polynomial of degree 5 with the smallest relative error (8e-8) that is exact at 0
 _EXP2 = tuple(float32(c) for c in (1.0, 0.69315131, 0.24016445, 0.05579991, 0.00901703, 0.00186713))
@@ -63,20 +64,20 @@ def window_samples(tables, place, step):
 
 @inner
 def likelihood_scale(centre, settings):
-    """1 / (2 sigma_r^2 N) of Eq. 6: what turns an SSD into minus the logarithm of a likelihood."""
+    """1 / (2 sigma_r^2 s^2) of Eq. 6: what turns an SSD into minus the logarithm of a likelihood."""
     count = float32(settings.patch_size * settings.patch_size)
     variance = larger(centre * splat(float32(1) / count), splat(float32(settings.min_variance)))
     if settings.fixed_variance > 0:
         variance = splat(float32(settings.fixed_variance))
-    return splat(float32(0.5) / count) / variance
+    return splat(float32(0.5) / float32(settings.likelihood_area)) / variance
 
 
 @inner
 def window_variance(ssd, settings):
-    """sigma_k^2 of Eq. 16-18, px^2 of the level: a straight line through the window's ln p over x^2, in closed form.
+    """sigma_k^2 of Eq. 15-17, px^2 of the level: a straight line through the window's ln p over x^2, in closed form.
 
     ln p = a - b x^2 with sigma^2 = 1 / (2 b).  The paper's exceptions: where the line falls the wrong way, is flat or
-    misses the samples by more than 0.1, sigma is half a patch.
+    misses the samples by more than 0.1 (root mean square), sigma is half a patch.
     """
     centre, far_left, left, right, far_right = ssd
     scale = likelihood_scale(centre, settings)
@@ -96,7 +97,7 @@ def window_variance(ssd, settings):
     )
     miss = (a + b_left * b_left + b_right * b_right + c_left * c_left + c_right * c_right) * splat(float32(0.2))
     variance = step / larger(fall + fall, tiny)
-    good = (fall > tiny) & (miss <= splat(float32(0.1))) & (variance < largest)
+    good = (fall > tiny) & (miss <= splat(float32(LARGEST_MISS * LARGEST_MISS))) & (variance < largest)
     return select(good, variance, largest)
 
 
