@@ -13,6 +13,11 @@ _EXTRA = {
     "msgspec": "viewer",
     "torch": "networks",
     "onnxruntime": "onnx",
+    "rosbags": "ros",
+    "pyigtl": "slicer",
+    "foxglove": "foxglove",
+    "distributed": "cluster",
+    "dask_jobqueue": "slurm",
 }
 
 

@@ -1,0 +1,1 @@
+"""Many recordings on many machines, over Dask; the only room that imports it."""
