@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 FUZZ := .venv-fuzz
 NETWORKS := .venv-networks
+# One process per core; the tests of a file stay together, since they share what is made for them. Small products of
+# matrices are not worth a second thread, which another process would lack.
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 # How long `make fuzz` invents contents for each reader
 SECONDS ?= 60
 # Compiled code, images, plots, video, the viewer, commands and other matchers: every dependency is used by some of these.
@@ -18,15 +22,15 @@ demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
 
 test: lint browser
-	$(BIN)/python -m pytest
+	$(PYTEST) $(BIN)/python -m pytest $(PARALLEL)
 
 # With the oldest version that pyproject.toml allows of every dependency; old versions use what newer ones deprecate.
 test-oldest: $(OLDEST)/.installed
-	$(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(OLDEST_TESTS)
+	$(PYTEST) $(OLDEST)/bin/python -m pytest $(PARALLEL) -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 # The networks that others are compared with: torch is large, so they have a place of their own.
 test-networks: $(NETWORKS)/.installed
-	OMP_NUM_THREADS=1 $(NETWORKS)/bin/python -m pytest tests/networks src/bdis/evaluation/networks
+	$(PYTEST) $(NETWORKS)/bin/python -m pytest $(PARALLEL) tests/networks src/bdis/evaluation/networks
 
 # For the tests of the viewer, which are skipped where there is none; installed only where that takes no password.
 browser:
@@ -73,12 +77,12 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 $(OLDEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(OLDEST)
 	grep -o '"[a-z][a-z-]*>=[0-9.]*"' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(OLDEST)/oldest.txt
-	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli]' hypothesis pytest
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli]' hypothesis pytest pytest-xdist
 	touch $@
 
 $(NETWORKS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(NETWORKS)
-	$(NETWORKS)/bin/python -m pip install --quiet --editable '.[baselines,cli,networks,onnx]' hypothesis onnx pytest
+	$(NETWORKS)/bin/python -m pip install --quiet --editable '.[baselines,cli,networks,onnx]' hypothesis onnx pytest pytest-xdist
 	touch $@
 
 $(FUZZ)/.installed: pyproject.toml
