@@ -9,6 +9,8 @@ NETWORKS := .venv-networks
 # matrices are not worth a second thread, which another process would lack.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+# Browsers and threads that wait for each other need all cores: these tests run alone, after the others.
+ALONE := tests/viewer tests/vector
 # How long `make fuzz` invents contents for each reader
 SECONDS ?= 60
 # Compiled code, images, plots, video, the viewer, commands and other matchers: every dependency is used by some of these.
@@ -22,7 +24,8 @@ demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
 
 test: lint browser
-	$(PYTEST) $(BIN)/python -m pytest $(PARALLEL)
+	$(PYTEST) $(BIN)/python -m pytest $(PARALLEL) $(ALONE:%=--ignore=%)
+	$(PYTEST) $(BIN)/python -m pytest $(ALONE)
 
 # With the oldest version that pyproject.toml allows of every dependency; old versions use what newer ones deprecate.
 test-oldest: $(OLDEST)/.installed
