@@ -344,8 +344,6 @@ LOSSES = """## Limits, and where other methods are better
   video together cost three times as much as `balanced`.
 - A video decoder conceals damage: a damaged frame is left out, but the frames that depend on it until the next key
   frame are matched as they are, and only marked as suspect.
-- After a recording is resumed, `balanced` averages with one frame instead of all earlier ones: the first frames differ
-  from an uninterrupted run by about as much as consecutive frames differ. `fast` and `paper` give the same bits.
 - `dis` fills every pixel and is wrong where there is no texture; it is the paper's baseline, not meant for use.
 - Highlights on wet tissue move with the viewpoint. Half of the pixels on them are off by more than 1 px, a tenth with
   a probability above 0.9.
