@@ -8,6 +8,7 @@ import typer
 
 from . import terminal
 from .assess import assess
+from .batch import batch_app
 from .bench import bench
 from .calib import calib_app
 from .certainty import certainty_app
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 for _name, _command in COMMANDS.items():
     app.command(_name)(with_option_groups(with_usage_errors(_command)))
+app.add_typer(batch_app, name="batch")
 app.add_typer(calib_app, name="calib")
 app.add_typer(certainty_app, name="certainty")
 app.add_typer(networks_app, name="networks")

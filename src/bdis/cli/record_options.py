@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .camera_options import CameraOptions
 from .options import AverageFrames, MaxDepth, Preset, Set, Start, must_be, parse_names
 from .terminal import UsageError
-from .video_source import SourceOptions
 
 if TYPE_CHECKING:
+    from ..video.opened_source import SourceRequest
     from ..video.recording.run_request import RunRequest
 
 
@@ -62,13 +61,13 @@ class RecordOptions:
         ),
     ] = 100
 
-    def request(self, source: SourceOptions, camera: CameraOptions) -> RunRequest:
+    def request(self, source: SourceRequest) -> RunRequest:
         """All of it, without what belongs to a command line."""
         from ..video.recording import OUTPUTS
         from ..video.recording.run_request import RunRequest
 
         return RunRequest(
-            source.request(camera),
+            source,
             None if self.save is None else tuple(parse_names("--save", self.save, tuple(OUTPUTS))),
             self.every, self.start, self.stop, self.preset, tuple(self.set_ or ()), self.average_frames, self.max_depth,
             _parse_range(self.depth_range), self.steps_per_mm,

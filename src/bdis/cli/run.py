@@ -57,7 +57,7 @@ def run(
     from ..video.recording.run_request import TIME_TOLERANCE_S
     from ..video.stream.depth_stream import DepthStream
 
-    request = recorded.request(source_options, camera_options)
+    request = recorded.request(source_options.request(camera_options))
     earlier = read_manifest(out) if resume else None
     if earlier is None:
         check_new(out)

@@ -17,8 +17,24 @@ if TYPE_CHECKING:
 MAX_SHOWN_WARNINGS = 5  # about single frames
 
 
-@dataclass(frozen=True)
-class SourceOptions:
+@dataclass(frozen=True, kw_only=True)
+class ViewOptions:
+    """The options that say how a source holds its two views."""
+
+    layout: Layout = None
+    squeezed: Annotated[
+        bool,
+        typer.Option("--squeezed", help="Each view was squeezed to half its width or height to fit into one image."),
+    ] = False
+    deinterlace: Annotated[bool, typer.Option("--deinterlace", help="Deinterlace the video.")] = False
+    fps: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Frame rate of a folder of images, or the one to request from a camera."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(ViewOptions):
     """The options that say where frames come from."""
 
     source: Annotated[
@@ -31,16 +47,6 @@ class SourceOptions:
     ]
     right: Annotated[
         str | None, typer.Argument(metavar="RIGHT", help="The right view, if SOURCE is only the left one.")
-    ] = None
-    layout: Layout = None
-    squeezed: Annotated[
-        bool,
-        typer.Option("--squeezed", help="Each view was squeezed to half its width or height to fit into one image."),
-    ] = False
-    deinterlace: Annotated[bool, typer.Option("--deinterlace", help="Deinterlace the video.")] = False
-    fps: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Frame rate of a folder of images, or the one to request from a camera."),
     ] = None
 
     def request(self, camera: CameraOptions) -> SourceRequest:
