@@ -257,8 +257,8 @@ def test_frames_missing_at_the_end_are_counted(tmp_path, capsys):
 def test_swapped_views_are_said_once_and_counted_to_the_end(tmp_path, capsys, monkeypatch):
     load = RenderedSource._load
     monkeypatch.setattr(RenderedSource, "_load", lambda self, index: load(self, index)[::-1])
-    monkeypatch.setattr("bdis.cli.picture_warnings.CHECK_EVERY_S", 0.0)
-    monkeypatch.setattr("bdis.cli.picture_warnings.CHECK_SHARE", 1e9)
+    monkeypatch.setattr("bdis.video.recording.picture_warnings.CHECK_EVERY_S", 0.0)
+    monkeypatch.setattr("bdis.video.recording.picture_warnings.CHECK_SHARE", 1e9)
     source = "render:tissue,frames=3,height=160,width=240"
     assert run(["run", source, *FAST, "--save", "disparity", "-o", str(tmp_path)]) == 0
     said = capsys.readouterr()

@@ -8,6 +8,7 @@ import typer
 
 from . import terminal
 from .assess import assess
+from .batch import batch_app
 from .bench import bench
 from .calib import calib_app
 from .certainty import certainty_app
@@ -15,7 +16,7 @@ from .demo import demo
 from .doctor import doctor, warmup
 from .match import match
 from .networks import networks_app
-from .option_groups import with_option_groups
+from .option_groups import with_option_groups, with_usage_errors
 from .presets import presets
 from .rectify import rectify
 from .render import render
@@ -45,7 +46,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "warmup": warmup,
 }
 for _name, _command in COMMANDS.items():
-    app.command(_name)(with_option_groups(_command))
+    app.command(_name)(with_option_groups(with_usage_errors(_command)))
+app.add_typer(batch_app, name="batch")
 app.add_typer(calib_app, name="calib")
 app.add_typer(certainty_app, name="certainty")
 app.add_typer(networks_app, name="networks")

@@ -47,9 +47,10 @@ def demo(
     errors and times.
     """
     from ..cameras.rig import Rig
+    from ..cameras.rig_settings import with_uncertainty
     from ..matching.matcher import StereoMatcher
     from ..synthetic import render
-    from .presets import parse_settings, with_uncertainty
+    from .presets import parse_settings
     from .result_files import summarise
 
     settings = parse_settings(preset, [])

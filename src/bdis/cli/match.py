@@ -114,7 +114,8 @@ class PresetMatching:
     """
 
     def __init__(self, preset: str, assignments: list[str]):
-        from .presets import parse_settings, with_uncertainty
+        from ..cameras.rig_settings import with_uncertainty
+        from .presets import parse_settings
 
         self._preset, self._assignments = preset, assignments
         self._settings = with_uncertainty(parse_settings(preset, assignments), assignments)
@@ -122,7 +123,7 @@ class PresetMatching:
 
     def use_rig(self, rig: Rig | None, origin: str) -> list[str]:
         """Take the range of disparities and the factor on sigma from the rig; what to remark of that."""
-        from .presets import with_rig
+        from ..cameras.rig_settings import with_rig
 
         self._settings, remarks = with_rig(self._settings, self._assignments, rig, origin)
         return remarks

@@ -1,10 +1,13 @@
-"""Options that belong together, as one parameter of a command."""
+"""What every command is wrapped in: options that belong together as one parameter, and requests that cannot be."""
 
 import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
+
+from ..common.bad_request import BadRequest
+from .terminal import UsageError
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -61,6 +64,30 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return flat
+
+
+def with_usage_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command answer a :class:`BadRequest` as it answers a wrong command line.
+
+    Parameters
+    ----------
+    command : callable
+        May raise BadRequest.
+
+    Returns
+    -------
+    callable
+        The same, but raises UsageError.
+    """
+
+    @functools.wraps(command)
+    def checked(**values: Any) -> None:
+        try:
+            command(**values)
+        except BadRequest as error:
+            raise UsageError(str(error)) from error
+
+    return checked
 
 
 def _parameters_of(group: Any) -> list[inspect.Parameter]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.assignments import read_values, split_assignments
 from . import terminal
 from .options import Debug, Json, preset_names
 from .terminal import UsageError
 
 if TYPE_CHECKING:
-    from ..cameras.rig import Rig
     from ..matching.settings import Settings
 
 _VALUE_WIDTH = 21  # characters of the column of values, the same in all groups
@@ -38,67 +36,12 @@ def parse_settings(preset: str, assignments: list[str]) -> Settings:
     UsageError
         Unknown preset or setting, or a value that it cannot have.
     """
-    from ..matching.settings import Settings, settings_for
+    from ..cameras.rig_settings import settings_of
 
     try:
-        return settings_for(preset, read_values(split_assignments(assignments, "--set"), Settings))
+        return settings_of(preset, assignments)
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from error
-
-
-def with_uncertainty(settings: Settings, assignments: list[str]) -> Settings:
-    """The same settings with a variance for each pixel, unless the assignments set ``variance`` themselves."""
-    if "variance" in split_assignments(assignments, "--set"):
-        return settings
-    return replace(settings, variance=True)
-
-
-def with_rig(settings: Settings, assignments: list[str], rig: Rig | None, origin: str) -> tuple[Settings, list[str]]:
-    """The same settings with the rig's range of disparities and factor on sigma, where the assignments set neither.
-
-    Parameters
-    ----------
-    settings : Settings
-        Of the preset and the assignments.
-    assignments : list of str
-        Such as ``"patch_size=6"``.
-    rig : Rig or None
-        The rectified cameras, if they are known.
-    origin : str
-        Where the rig comes from, for the remarks.
-
-    Returns
-    -------
-    settings : Settings
-    remarks : list of str
-        A line for each change; none about the range where it is the usual one, from 0 px up.
-
-    Examples
-    --------
-    >>> from bdis import Rig, Settings
-    >>> settings, remarks = with_rig(Settings(), [], Rig(500, 320, 240, 5, cx_right=350, sigma_scale=1.31), "rig.toml")
-    >>> settings.min_disparity, settings.sigma_scale
-    (-30.0, 1.31)
-    >>> remarks
-    ['disparities from -30 to 470 px are searched, as points at infinity have -30 px', 'sigma x 1.31, from rig.toml']
-    """
-    if rig is None:
-        return settings, []
-    given = split_assignments(assignments, "--set")
-    changes: dict[str, Any] = {}
-    remarks = []
-    if not {"min_disparity", "max_disparity"} & set(given):
-        smallest, largest = rig.disparity_range()
-        changes = {"min_disparity": smallest, "max_disparity": largest}
-        if smallest:
-            remarks.append(
-                f"disparities from {smallest:g} to {largest:g} px are searched, "
-                f"as points at infinity have {-rig.doffs:.4g} px"
-            )
-    if rig.sigma_scale is not None and "sigma_scale" not in given and settings.variance != "paper":
-        changes["sigma_scale"] = rig.sigma_scale  # the paper's variance has no factor
-        remarks.append(f"sigma x {rig.sigma_scale:.3g}, from {origin}")
-    return replace(settings, **changes), remarks
 
 
 def _print_overview() -> None:

@@ -6,11 +6,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from . import terminal
-from .picture_warnings import PictureWarnings
-from .video_source import FrameWarnings, OpenedSource
+from .video_source import FrameWarnings
 
 if TYPE_CHECKING:
+    from ..video.opened_source import OpenedSource
     from ..video.recording import Recording
+    from ..video.recording.picture_warnings import PictureWarning, PictureWarnings
     from ..video.stream.depth_stream import DepthStream
 
 
@@ -47,7 +48,7 @@ def report(
         )  # fmt: skip
     if statistics.suspect:
         rows.append(("suspect", f"{statistics.suspect} frames depend on damaged ones; frames.csv marks them"))
-    rows += pictures.rows()
+    rows += _picture_rows(pictures)
     rows += _unit_rows(recording, manifest)
     rows.append(("written", f"{recording.folder}: {', '.join(files)}"))
     terminal.table(rows)
@@ -59,6 +60,23 @@ def report(
             "picture_warnings": manifest["warnings"], "files": files,
         }
     )  # fmt: skip
+
+
+def _picture_rows(pictures: PictureWarnings) -> list[tuple[str, str]]:
+    """The bits of the pixels, and what is wrong with the pictures."""
+    from .match import bits_in_words
+
+    bits = bits_in_words(max(pictures.bits, default=None)).removeprefix(", ")
+    warnings = [
+        ("warning", f"{found.text} (first at frame {found.first_frame}; {_count_text(found, pictures.checked)})")
+        for found in pictures.found
+    ]
+    return [*([("pixels", bits)] if bits else []), *warnings]
+
+
+def _count_text(found: PictureWarning, checked: int) -> str:
+    frames = "1 frame" if found.frames == 1 else f"{found.frames} frames"
+    return f"{frames} of {checked} that were checked" if found.of_frames == "checked" else frames
 
 
 def _unit_rows(recording: Recording, manifest: dict[str, Any]) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ Texts may come from files; none passes without :func:`bdis.common.printable.prin
 """
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,7 @@ from typing import Any, TextIO
 
 import typer
 
-from ..common.json_text import json_text
+from ..common.json_text import json_ready, json_text
 from ..common.printable import printable
 from ..vector.progress import reporting_with
 
@@ -197,6 +198,12 @@ def give(data: dict[str, Any]) -> None:
     """Print the result as JSON, if that was asked for."""
     if mode.json:
         _print_result(f"{json_text(data)}\n")
+
+
+def give_line(data: dict[str, Any]) -> None:
+    """Print an event as one line of JSON, if JSON was asked for."""
+    if mode.json:
+        _print_result(f"{json.dumps(json_ready(data))}\n")
 
 
 def _print_result(text: str) -> None:

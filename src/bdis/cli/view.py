@@ -14,7 +14,7 @@ import typer
 from . import terminal
 from .camera_options import CameraOptions
 from .options import AverageFrames, Debug, MaxDepth, Preset, Set, Start, must_be
-from .video_source import FrameWarnings, SourceOptions, frame_at, open_with_camera, parse_time
+from .video_source import FrameWarnings, SourceOptions, open_with_camera
 
 if TYPE_CHECKING:
     from ..cameras.rectifier import Rectifier
@@ -77,7 +77,9 @@ def view(
 
     The settings can be changed on the page. Ctrl-C ends.
     """
-    from .presets import parse_settings, with_uncertainty
+    from ..cameras.rig_settings import with_uncertainty
+    from ..video.opened_source import frame_at, parse_time
+    from .presets import parse_settings
 
     settings = with_uncertainty(parse_settings(preset, set_ or []), set_ or [])
     with terminal.working("opening the source"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,25 @@ class DepthVideo:
             steps[too_far] = 0
         np.fmax(steps, 0, out=steps)  # NaN becomes 0
         self._file.write(steps.astype(np.uint16), time_s)
+
+    def append(self, path: Place, times_s: Sequence[float]) -> None:
+        """Add all frames of another video of the same kind, without encoding them again.
+
+        Parameters
+        ----------
+        path : path
+            The other video.
+        times_s : sequence of float
+            Times of its frames, seconds.
+
+        Raises
+        ------
+        OSError
+            They cannot be written.
+        ValueError
+            It has another number of frames, or was written by another version of its encoder.
+        """
+        self._file.append(path, times_s)
 
     def close(self) -> None:
         """Write the last frame and close the file."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from ...common.arrays import Array
 from ...files.maps import write_depth, write_disparity
 from ...files.ply import write_ply
 from ..stream.depth_stream import DepthFrame
+from .frame_log import FrameRecord
 from .recording_folder import remove_parts
 from .writer import FrameWriter
 
@@ -47,6 +50,16 @@ class FrameFiles(FrameWriter):
         path = frame_file(self._folder, frame.index, self._ending)
         self._write_file(path, frame, depth_mm, self._rig, self._max_depth_mm)
         self.file_bytes = path.stat().st_size
+
+    def append(self, path: Path, records: Sequence[FrameRecord]) -> None:
+        for record in records:
+            theirs, ours = (frame_file(folder, record.index, self._ending) for folder in (path, self._folder))
+            try:
+                os.link(theirs, ours)  # the same file under a second name: nothing is copied
+            except FileNotFoundError:
+                raise
+            except OSError:  # some file systems cannot
+                shutil.copyfile(theirs, ours)
 
 
 def frame_file(folder: Path, index: int, ending: str) -> Path:

@@ -5,7 +5,7 @@ A new output is a :class:`FrameWriter` and a line in ``OUTPUTS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from .frame_files import (
     write_probability_file,
     write_sigma_file,
 )
+from .frame_log import FrameRecord
 from .preview_picture import PreviewPicture
 from .preview_video import PREVIEW_PART, PREVIEW_VIDEO, PreviewVideo
 from .writer import FrameWriter
@@ -56,6 +57,8 @@ class RecordingPlan:
     remembers : bool
         A frame builds on the ones before it: what the next one needs of them is kept, so that a recording that is
         continued has the same bits as one that was never interrupted.
+    first_s : float, optional
+        Time of the first frame of the whole recording, of which this is a later piece.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class RecordingPlan:
     near_far: tuple[float, float] | None = None
     clip_range: tuple[float, float] | None = None
     remembers: bool = True
+    first_s: float | None = None
 
     def __post_init__(self) -> None:
         for name in self.save:
@@ -163,6 +167,9 @@ class DepthVideoWriter(FrameWriter):
         assert depth_mm is not None
         self._video.write(depth_mm, frame.time_s)
 
+    def append(self, path: Path, records: Sequence[FrameRecord]) -> None:
+        self._video.append(path, [record.time_s for record in records])
+
     def close(self) -> None:
         self._video.close()
 
@@ -194,6 +201,9 @@ class PreviewWriter(FrameWriter):
 
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
         self._video.write(frame.left, frame.result.disparity if depth_mm is None else depth_mm, frame.time_s)
+
+    def append(self, path: Path, records: Sequence[FrameRecord]) -> None:
+        self._video.append(path, [record.time_s for record in records])
 
     def close(self) -> None:
         self._video.close()

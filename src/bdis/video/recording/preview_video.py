@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...common.arrays import Array
 from ...common.atomic import Place
 from ...common.optional import require
@@ -73,6 +75,27 @@ class PreviewVideo:
         cv2 = require("cv2", "a preview")
         picture = cv2.cvtColor(self.draw(left, values), cv2.COLOR_RGB2YUV_I420)  # faster than PyAV's conversion
         self._file.write(picture, time_s - self._first_s)
+
+    def append(self, path: Place, times_s: Sequence[float]) -> None:
+        """Add all frames of another video of the same kind, without encoding them again.
+
+        Parameters
+        ----------
+        path : path
+            The other video.
+        times_s : sequence of float
+            Times of its frames, seconds.
+
+        Raises
+        ------
+        OSError
+            They cannot be written.
+        ValueError
+            It has another number of frames, or was written by another version of its encoder.
+        """
+        if self._first_s is None:
+            self._first_s = times_s[0]
+        self._file.append(path, [time_s - self._first_s for time_s in times_s])
 
     def close(self) -> None:
         """Write the last frame and close the file."""

@@ -102,7 +102,7 @@ class Recording:
         self._record: FrameRecord | None = None
         self._result: Checkpoint | None = None  # of that frame
         self._last_result: Checkpoint | None = None  # of the last frame in the log
-        self._manifest = _manifest(self.folder, plan, about)
+        self._manifest = manifest_of(self.folder, plan, about)
         if not resume:
             check_new(self.folder)
             make_folder(self.folder)
@@ -138,7 +138,7 @@ class Recording:
 
     def _open(self, there: Inventory, earlier: dict[str, Any]) -> None:
         """Open all outputs and the log of frames; those that are open are closed again if one fails."""
-        first_s = there.records[0].time_s if there.records else None
+        first_s = there.records[0].time_s if there.records else self.plan.first_s
         self._writers: dict[str, FrameWriter] = {}
         try:
             if self.plan.rig is not None:
@@ -280,8 +280,7 @@ class Recording:
 
     def outputs(self) -> list[str]:
         """Names of the files and folders in the recording."""
-        rig = [] if self.plan.rig is None else [RIG_FILE]
-        return [*(OUTPUTS[name].path for name in self.plan.save), FRAME_LOG, *rig, MANIFEST]
+        return outputs_of(self.plan)
 
     def _depth(self, frame: DepthFrame) -> Array | None:
         rig = self.plan.rig
@@ -351,7 +350,7 @@ def is_complete(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> boo
         There is no recording, or it was made with other settings.
     """
     earlier = read_manifest(folder)
-    _manifest(folder, plan, about).continue_from(earlier)
+    manifest_of(folder, plan, about).continue_from(earlier)
     finished = _finished_frames(earlier)
     if finished is None:
         return False
@@ -364,7 +363,13 @@ def _finished_frames(earlier: dict[str, Any]) -> int | None:
     return int(earlier["frames"]) if earlier["state"] == "complete" else None
 
 
-def _manifest(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> Manifest:
+def outputs_of(plan: RecordingPlan) -> list[str]:
+    """Names of the files and folders in a recording."""
+    rig = [] if plan.rig is None else [RIG_FILE]
+    return [*(OUTPUTS[name].path for name in plan.save), FRAME_LOG, *rig, MANIFEST]
+
+
+def manifest_of(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> Manifest:
     """A manifest with everything that must be the same for a recording to be continued."""
     height, width = plan.shape
     run = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -127,15 +127,38 @@ class VideoFile:
         """
         av = require("av", PURPOSE)
         frame = av.VideoFrame.from_ndarray(picture, format=self._encoding.pixel_format)
-        # FFmpeg refuses two frames of the same time.
-        self._last_tick = max(round(time_s * self._encoding.ticks), self._last_tick + 1)
-        frame.pts, frame.time_base = self._last_tick, Fraction(1, self._encoding.ticks)
+        frame.pts, frame.time_base = self._next_tick(time_s), Fraction(1, self._encoding.ticks)
         if self._encoding.is_in_parts and self._frames % self._encoding.keyframe_every == 0:
             if self._encoder.is_open:
                 self._mux(self._encoder.encode(None))
             self._encoder = self._new_encoder()
         self._mux(self._encoder.encode(frame))
         self._frames += 1
+        self._file.mark_complete()
+
+    def append(self, path: Place, times_s: Sequence[float]) -> None:
+        """Add all frames of another video with the same encoding, which are not encoded again.
+
+        Its first frame must be a key frame; of an encoding in parts, so must the next frame of this one.
+
+        Parameters
+        ----------
+        path : path
+            The other video.
+        times_s : sequence of float
+            Times of its frames in this video, seconds; an MP4 does not keep the time of its first frame.
+
+        Raises
+        ------
+        OSError
+            They cannot be written.
+        ValueError
+            It has another number of frames, or was written by another version of its encoder.
+        """
+        before = self._frames
+        self._copy(Path(path), len(times_s), times_s)
+        if self._frames - before != len(times_s):
+            raise ValueError(f"{path} has {self._frames - before} frames; its log has {len(times_s)}")
         self._file.mark_complete()
 
     def close(self) -> None:
@@ -200,21 +223,31 @@ class VideoFile:
             packet.stream = self._stream
             self._container.mux(packet)
 
-    def _copy(self, earlier: Path, keep: int) -> None:
-        """Copy the first frames of an existing file without encoding them again."""
+    def _next_tick(self, time_s: float) -> int:
+        """The time of the next frame in ticks; FFmpeg refuses two frames of the same time."""
+        self._last_tick = max(round(time_s * self._encoding.ticks), self._last_tick + 1)
+        return self._last_tick
+
+    def _copy(self, earlier: Path, keep: int, times_s: Sequence[float] | None = None) -> None:
+        """Copy the first frames of an existing file without encoding them again; at other times, if given."""
         av = require("av", PURPOSE)
-        self._stream.codec_context.open()
+        if not self._stream.codec_context.is_open:
+            self._stream.codec_context.open()
         with av.open(str(earlier)) as old:
             source = old.streams.video[0]
             is_h264 = self._stream.codec_context.name == "libx264"
             if not is_h264 and source.codec_context.extradata != self._stream.codec_context.extradata:
-                raise ValueError(f"{self.path} was written by another version of its encoder and cannot be continued")
+                raise ValueError(f"{earlier} was written by another version of its encoder and cannot be continued")
             # MP4 stores H.264 in another form than the encoder's output, which has its parameters only in the header.
             back = "h264_mp4toannexb,filter_units=remove_types=7-8"
             convert = av.bitstream.BitStreamFilterContext(back, source) if is_h264 else None
-            for packet in _packets(old, keep):
+            for number, packet in enumerate(_packets(old, keep)):
                 for part in [packet] if convert is None else convert.filter(packet):
-                    self._last_tick = round(part.pts * part.time_base * self._encoding.ticks)
+                    if times_s is None:
+                        self._last_tick = round(part.pts * part.time_base * self._encoding.ticks)
+                    else:  # no frame depends on later ones: they are stored in the order in which they are shown
+                        tick = self._next_tick(times_s[number])
+                        part.pts, part.dts, part.time_base = tick, tick, Fraction(1, self._encoding.ticks)
                     self._mux([part])
                 self._frames += 1
 

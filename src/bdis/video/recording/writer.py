@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ...common.arrays import Array
 from ..stream.depth_stream import DepthFrame
+from .frame_log import FrameRecord
 
 
 class FrameWriter(ABC):
@@ -41,6 +44,25 @@ class FrameWriter(ABC):
         ------
         OSError
             The frame cannot be written; those before it are complete.
+        """
+
+    @abstractmethod
+    def append(self, path: Path, records: Sequence[FrameRecord]) -> None:
+        """Take over frames that another writer of this output has written, without making them again.
+
+        Parameters
+        ----------
+        path : Path
+            What the other one wrote to.
+        records : sequence of FrameRecord
+            Its frames.
+
+        Raises
+        ------
+        OSError
+            They cannot be read or written.
+        ValueError
+            They are not there, or were written by another version of an encoder.
         """
 
     def close(self) -> None:

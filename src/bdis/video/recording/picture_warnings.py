@@ -1,19 +1,18 @@
-"""Warnings about the pictures of a video: each kind is printed once, and counted to the end."""
+"""Warnings about the pictures of a video: each kind is told once, and counted to the end."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .video_source import FrameWarnings
-
-if TYPE_CHECKING:
-    from ..video.recording import Recording
-    from ..video.stream.depth_stream import DepthFrame
+from ...cameras.checks import check_rectification
+from ...matching.pictures import differing_rows, few_known
+from ..stream.depth_stream import DepthFrame
+from .recording import Recording
 
 FIRST_CHECKS = 3  # frames in a row that are looked at closely
 CHECK_EVERY_S = 5.0  # from one close look to the next
@@ -50,8 +49,8 @@ class PictureWarnings:
 
     Parameters
     ----------
-    printed : FrameWarnings
-        Prints the first warning of each kind.
+    warn : callable
+        Called with the first warning of each kind.
     earlier : dict
         The manifest of the part of the recording that is continued; empty for a new one.
 
@@ -63,10 +62,10 @@ class PictureWarnings:
         Bits of the pixels, as told from the brightest one of each frame.
     """
 
-    def __init__(self, printed: FrameWarnings, earlier: dict[str, Any]):
-        self._printed = printed
+    def __init__(self, warn: Callable[[str], None], earlier: dict[str, Any]):
+        self._warn = warn
         kept = [PictureWarning(**entry) for entry in earlier.get("warnings", [])]
-        self._found = {_kind(warning.text): warning for warning in kept}
+        self._found = {kind_of(warning.text): warning for warning in kept}
         self._latest: dict[str, int] = {}  # number of the latest frame of each kind
         self.checked = int(earlier.get("checked_frames", 0))
         self.bits: set[int] = set(earlier.get("bits", []))
@@ -77,12 +76,12 @@ class PictureWarnings:
         self._too_far = 0
 
     def note(self, index: int, texts: Iterable[str], of_frames: str = "all") -> None:
-        """Count warnings about a frame, and print those of a new kind."""
+        """Count warnings about a frame, and tell those of a new kind."""
         for text in texts:
-            kind = _kind(text)
+            kind = kind_of(text)
             if kind not in self._found:
                 self._found[kind] = PictureWarning(text, index, 0, of_frames)
-                self._printed.warn(f"frame {index}: {text}")
+                self._warn(f"frame {index}: {text}")
             if self._latest.get(kind) != index:
                 self._found[kind].frames += 1
                 self._latest[kind] = index
@@ -107,29 +106,12 @@ class PictureWarnings:
             "bits": sorted(self.bits),
         }
 
-    def rows(self) -> list[tuple[str, str]]:
-        """For the summary."""
-        from .match import bits_in_words
-
-        bits = bits_in_words(max(self.bits, default=None)).removeprefix(", ")
-        return [
-            *([("pixels", bits)] if bits else []),
-            *self._warning_rows(),
-        ]
-
-    def _warning_rows(self) -> list[tuple[str, str]]:
-        return [
-            ("warning", f"{found.text} (first at frame {found.first_frame}; {self._count_text(found)})")
-            for found in self._found.values()
-        ]
-
-    def _count_text(self, found: PictureWarning) -> str:
-        frames = "1 frame" if found.frames == 1 else f"{found.frames} frames"
-        return f"{frames} of {self.checked} that were checked" if found.of_frames == "checked" else frames
+    @property
+    def found(self) -> list[PictureWarning]:
+        """What was found so far, in the order in which it was first seen."""
+        return list(self._found.values())
 
     def _at_a_glance(self, frame: DepthFrame, recording: Recording) -> list[str]:
-        from ..matching.pictures import differing_rows, few_known
-
         texts = [differing_rows(frame.result), few_known(recording.coverage)]
         if frame.result.bits is not None:
             self.bits.add(frame.result.bits)
@@ -161,17 +143,45 @@ class PictureWarnings:
 
 def _look_closely(frame: DepthFrame) -> tuple[int, tuple[str, ...], float]:
     """Number of the frame, what is wrong with it, and how long that took, s."""
-    from ..cameras.checks import check_rectification
-
     begin = time.monotonic()
     texts = check_rectification(frame.left, frame.right, frame.result).warnings
     return frame.index, texts, time.monotonic() - begin
 
 
-def _kind(text: str) -> str:
+def kind_of(text: str) -> str:
     """A warning without its numbers, which differ from frame to frame.
 
-    >>> _kind("rows differ by 3.2 px on median: this pair does not look rectified")
+    >>> kind_of("rows differ by 3.2 px on median: this pair does not look rectified")
     'rows differ by # px on median: this pair does not look rectified'
     """
     return re.sub(r"\d+(\.\d+)?", "#", text)
+
+
+def joined_entries(pieces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The entries of :meth:`PictureWarnings.entries` for a recording that was made in pieces.
+
+    Parameters
+    ----------
+    pieces : sequence of dict
+        The manifests of the pieces.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> warning = {"text": "3 px", "first_frame": 7, "frames": 2, "of_frames": "all"}
+    >>> piece = {"warnings": [warning], "checked_frames": 3, "bits": [8]}
+    >>> joined_entries([piece, piece])["warnings"][0]["frames"]
+    4
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for warning in (entry for piece in pieces for entry in piece["warnings"]):
+        kept = found.setdefault(kind_of(warning["text"]), {**warning, "frames": 0})
+        kept["frames"] += warning["frames"]
+    return {
+        "warnings": list(found.values()),
+        "checked_frames": sum(piece["checked_frames"] for piece in pieces),
+        "bits": sorted({bits for piece in pieces for bits in piece["bits"]}),
+    }

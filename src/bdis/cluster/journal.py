@@ -1,0 +1,241 @@
+"""The journal of a batch: what was asked for, and a line of JSON for every step that has ended.
+
+The files are what counts: a recording is complete if its folder is.  The journal says so without opening each of them,
+and tells other terminals how far a batch is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..common.atomic import named, write_whole
+from ..common.json_text import json_ready, json_text
+from ..common.reading import MAX_TEXT_BYTES, load_json, parse_json, read_limited
+from ..video.recording.recording_folder import lock_folder, make_folder
+from .jobs import WORK_FOLDER
+
+PLAN, JOURNAL = "batch.json", "journal.jsonl"
+FORMAT = "bdis-batch"
+
+
+@dataclass
+class RecordingState:
+    """How far a recording is.
+
+    Attributes
+    ----------
+    state : {"waiting", "working", "done", "failed"}
+        Where it stands.
+    pieces, pieces_done : int
+        Number of its pieces, once it is opened, and how many are recorded.
+    frames : int
+        Frames recorded.
+    reason : str
+        Why it failed.
+    warnings : list of str
+        What the user should know.
+    """
+
+    state: str = "waiting"
+    pieces: int = 1
+    pieces_done: int = 0
+    frames: int = 0
+    reason: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """Part of its work that has ended, 0 to 1."""
+        return 1.0 if self.state in ("done", "failed") else self.pieces_done / (self.pieces + 1)
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Follow an event of the journal."""
+        kind = event.get("event")
+        self.warnings += [str(text) for text in event.get("warnings", [])]
+        if kind == "begun":
+            self.state, self.pieces, self.pieces_done, self.frames = "working", int(event["pieces"]), 0, 0
+        elif kind == "piece":
+            self.state, self.pieces_done = "working", self.pieces_done + 1
+            self.frames += int(event["frames"])
+        elif kind == "done":
+            self.state, self.frames, self.reason = "done", int(event["frames"]), ""
+        elif kind == "failed":
+            self.state, self.reason = "failed", str(event["reason"])
+
+
+class Journal:
+    """Journal of the batch in a folder; one process at a time may have it.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the batch; made if it does not exist.
+    options : dict
+        What was asked for; a batch can only be continued with the same.
+    names : iterable of str
+        Names of the recordings.
+
+    Attributes
+    ----------
+    states : dict of str to RecordingState
+        By recording, as the journal of earlier runs says.
+
+    Raises
+    ------
+    ValueError
+        The folder has a batch with other options, or another process is at work in it.
+    OSError
+        The folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Journal(Path(folder), {"preset": "fast"}, ["a", "b"]) as journal:
+    ...         journal.add("a", "done", frames=12)
+    ...     summary = read_status(Path(folder))
+    >>> summary["recordings"]["a"].state, summary["recordings"]["b"].state, summary["is_running"]
+    ('done', 'waiting', False)
+    """
+
+    def __init__(self, out: Path, options: dict[str, Any], names: Iterable[str]):
+        self._folder = out / WORK_FOLDER
+        make_folder(self._folder)
+        self._lock = lock_folder(self._folder)
+        try:
+            self._check_options(out, json_ready(options))
+            kept = _read_events(self._folder / JOURNAL)
+            self.states = {name: RecordingState() for name in names}
+            for event in kept:
+                if event["recording"] in self.states:
+                    self.states[event["recording"]].take(event)
+            for name, state in self.states.items():
+                if state.state != "done" or not (out / name / "manifest.json").is_file():
+                    self.states[name] = RecordingState()
+            # What is not done begins anew: pieces that are there are found.
+            finished = [event for event in kept if event["event"] == "done" and self._is_done(event["recording"])]
+            write_whole(self._folder / JOURNAL, "".join(map(_line, finished)).encode())
+            content = {"format": FORMAT, "options": json_ready(options), "recordings": list(self.states)}
+            write_whole(self._folder / PLAN, f"{json_text(content)}\n".encode())
+            self._file = open(self._folder / JOURNAL, "ab", buffering=0)  # noqa: SIM115  # closed by close()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _is_done(self, name: str) -> bool:
+        return name not in self.states or self.states[name].state == "done"
+
+    def _check_options(self, out: Path, options: dict[str, Any]) -> None:
+        path = self._folder / PLAN
+        if not path.is_file():
+            return
+        before = _read_plan(path)["options"]
+        changed = [
+            f"{name} was {before.get(name)!r}, now {options.get(name)!r}"
+            for name in dict.fromkeys([*before, *options])
+            if before.get(name) != options.get(name)
+        ]
+        if changed:
+            raise ValueError(f"the batch in {out} cannot be continued: {'; '.join(changed)}; choose another -o")
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+        self._lock.close()
+
+    def add(self, name: str, event: str, **facts: Any) -> dict[str, Any]:
+        """Write down that something happened to a recording; what was written is returned.
+
+        Raises
+        ------
+        OSError
+            The disk is full.
+        """
+        happened = {
+            "at": datetime.now(UTC).isoformat(timespec="milliseconds"), "recording": name, "event": event,
+            **json_ready(facts),
+        }  # fmt: skip
+        self.states[name].take(happened)
+        try:
+            self._file.write(_line(happened).encode())
+        except OSError as error:
+            raise named(error, self._folder / JOURNAL) from error
+        return happened
+
+
+def read_status(out: Path) -> dict[str, Any]:
+    """How far the batch in a folder is.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the batch.
+
+    Returns
+    -------
+    dict of str to object
+        "is_running", "recordings" (dict of str to RecordingState), and "since" and "until", the times of the first and
+        the last line of the journal, or None.
+
+    Raises
+    ------
+    ValueError
+        There is no batch.
+    """
+    folder = out / WORK_FOLDER
+    if not (folder / PLAN).is_file():
+        raise ValueError(f"{out} is not the folder of a batch: no {WORK_FOLDER}/{PLAN}")
+    names = _read_plan(folder / PLAN)["recordings"]
+    states = {str(name): RecordingState() for name in names}
+    events = _read_events(folder / JOURNAL)
+    for event in events:
+        if event["recording"] in states:
+            states[event["recording"]].take(event)
+    times = [event.get("at") for event in events]
+    try:
+        lock_folder(folder).close()
+        is_running = False
+    except ValueError:
+        is_running = True
+    return {
+        "is_running": is_running,
+        "recordings": states,
+        "since": times[0] if times else None,
+        "until": times[-1] if times else None,
+    }
+
+
+def _read_plan(path: Path) -> dict[str, Any]:
+    content = load_json(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path} is not the plan of a batch")
+    if not isinstance(content.get("options"), dict) or not isinstance(content.get("recordings"), list):
+        raise ValueError(f"{path} is damaged: options or recordings are missing")
+    return content
+
+
+def _read_events(path: Path) -> list[dict[str, Any]]:
+    """The lines of a journal; what a killed process left of a line is left out."""
+    if not path.is_file():
+        return []
+    events = []
+    for line in read_limited(path, MAX_TEXT_BYTES).decode("utf-8", "replace").split("\n"):
+        try:
+            event = parse_json(line)
+            RecordingState().take(event)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+        if isinstance(event.get("recording"), str) and isinstance(event.get("event"), str):
+            events.append(event)
+    return events
+
+
+def _line(event: dict[str, Any]) -> str:
+    return json.dumps(event) + "\n"

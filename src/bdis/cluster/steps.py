@@ -1,0 +1,267 @@
+"""What workers do: begin a recording, record a piece, join the pieces.  Nothing here knows of Dask.
+
+Every step can be done again, by anyone, at any time: its result appears with one renaming of a folder, and whoever
+comes second finds it there.  So a piece that two workers have done, as the first one was taken for dead, is in the
+output once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..matching.matcher import StereoMatcher
+from ..matching.settings import Settings
+from ..video.recording import FRAME_LOG, is_complete, read_frame_log, read_manifest
+from ..video.recording.pieces import NotJoinable, Piece, cut, join, record_piece
+from ..video.recording.run_request import PreparedRun, RunRequest
+from .jobs import Job
+from .machine_lock import one_of_this_machine
+
+ATTEMPT = "attempt-"
+
+
+@dataclass(frozen=True)
+class Outline:
+    """How a recording is made.
+
+    Attributes
+    ----------
+    pieces : tuple of Piece
+        Its pieces.
+    clip_range : (float, float) or None
+        Range of the preview's colours.
+    """
+
+    pieces: tuple[Piece, ...]
+    clip_range: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a step has done.
+
+    Attributes
+    ----------
+    frames : int
+        Frames recorded or joined.
+    seconds : float
+        Time that it took.
+    host : str
+        Name of the machine.
+    outline : Outline or None
+        What remains to be done; None if the recording is complete.
+    warnings : tuple of str
+        What the user should know.
+    """
+
+    frames: int
+    seconds: float
+    host: str
+    outline: Outline | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def begin(job: Job) -> Done:
+    """Open a recording and cut it; if it is one piece, record it at once.
+
+    Parameters
+    ----------
+    job : Job
+        The recording.
+
+    Returns
+    -------
+    Done
+
+    Raises
+    ------
+    ValueError, OSError
+        The source cannot be read, or its folder holds something else.
+    """
+    start = time.perf_counter()
+    warnings: list[str] = []
+    run = _prepared(job.request, warnings.append)
+    if run.opened.source.is_live:
+        raise ValueError(f"{run.opened.source.name} is live: a batch is of recordings that have an end")
+    if job.folder.exists() and any(job.folder.iterdir()):
+        if not (job.folder / "manifest.json").is_file() or not is_complete(job.folder, run.plan, run.about):
+            raise FileExistsError(f"{job.folder} is not empty, and is not a recording that this batch has finished")
+        return Done(int(read_manifest(job.folder)["frames"]), _since(start), socket.gethostname())
+    matcher = _matcher(run.settings)
+    run.warm_up(matcher)
+    run = run.with_clip_range(matcher)
+    pieces = cut(run, job.piece_frames)
+    if len(pieces) > 1:
+        outline = Outline(tuple(pieces), run.plan.clip_range)
+        return Done(0, _since(start), socket.gethostname(), outline, tuple(warnings))
+    frames = _record(job, run, pieces[0], job.folder, warnings.append)
+    _remove(job.work)
+    return Done(frames, _since(start), socket.gethostname(), warnings=tuple(warnings))
+
+
+def record(job: Job, outline: Outline, number: int) -> Done:
+    """Record a piece, unless it is there already.
+
+    Parameters
+    ----------
+    job : Job
+        The recording.
+    outline : Outline
+        What :func:`begin` made of it.
+    number : int
+        Of the piece.
+
+    Returns
+    -------
+    Done
+    """
+    start = time.perf_counter()
+    warnings: list[str] = []
+    target = _piece_folder(job, number)
+    if not target.exists() and not job.folder.exists():
+        run = _of_outline(_prepared(job.request, lambda text: None), outline)
+        _record(job, run, outline.pieces[number], target, warnings.append)
+    frames = len(read_frame_log(target / FRAME_LOG)) if target.exists() else 0
+    return Done(frames, _since(start), socket.gethostname(), warnings=tuple(warnings))
+
+
+def finish(job: Job, outline: Outline) -> Done:
+    """Join the pieces of a recording; if they do not fit together, record it anew in one piece.
+
+    Parameters
+    ----------
+    job : Job
+        The recording.
+    outline : Outline
+        What :func:`begin` made of it.
+
+    Returns
+    -------
+    Done
+    """
+    start = time.perf_counter()
+    warnings: list[str] = []
+    if not job.folder.exists():
+        run = _of_outline(_prepared(job.request, lambda text: None), outline)
+        made = [_piece_folder(job, number) for number in range(len(outline.pieces))]
+        try:
+            with _attempt(job, job.folder) as folder:
+                join(run.plan, run.about, list(outline.pieces), made, folder)
+        except NotJoinable as error:
+            warnings.append(f"it was recorded in one piece, as frames are lost or damaged: {error}")
+            whole = replace(outline.pieces[0], end=None)
+            _record(job, run, whole, job.folder, warnings.append)
+        except FileNotFoundError:
+            if not job.folder.exists():  # else another worker has joined them meanwhile
+                raise
+    _remove(job.work)
+    return Done(int(read_manifest(job.folder)["frames"]), _since(start), socket.gethostname(), warnings=tuple(warnings))
+
+
+def worker_facts(visible: str) -> dict[str, Any]:
+    """What a client must know of a worker before it is given work.
+
+    Parameters
+    ----------
+    visible : str
+        A file that the client has just written.
+
+    Returns
+    -------
+    dict of str to object
+        "bdis" (version), "host" and "sees" (whether the file is there).
+
+    Examples
+    --------
+    >>> worker_facts("/no/such/file")["sees"]
+    False
+    """
+    return {"bdis": __version__, "host": socket.gethostname(), "sees": os.path.exists(visible)}
+
+
+def warm_up(settings: Settings) -> str:
+    """Compile the kernels of a matcher, if no other process of this machine has; the name of the machine is returned.
+
+    Examples
+    --------
+    >>> from bdis import PRESETS
+    >>> warm_up(PRESETS["fast"]) == socket.gethostname()
+    True
+    """
+    _matcher(settings)
+    return socket.gethostname()
+
+
+# --- The parts of a step ----------------------------------------------------------------------------------------------
+
+_kept_run: tuple[RunRequest, PreparedRun] | None = None  # of the last step: pieces of one recording often follow
+_kept_matcher: tuple[Settings, StereoMatcher] | None = None
+
+
+def _prepared(request: RunRequest, warn: Callable[[str], None]) -> PreparedRun:
+    global _kept_run
+    if _kept_run is None or _kept_run[0] != request:
+        _kept_run = None
+        _kept_run = request, request.prepare(warn=warn)
+    return _kept_run[1]
+
+
+def _of_outline(run: PreparedRun, outline: Outline) -> PreparedRun:
+    return replace(run, plan=replace(run.plan, clip_range=outline.clip_range))
+
+
+def _matcher(settings: Settings) -> StereoMatcher:
+    """A matcher whose kernels are compiled: by one process of this machine, while the others wait."""
+    global _kept_matcher
+    if _kept_matcher is None or _kept_matcher[0] != settings:
+        matcher = StereoMatcher(settings)
+        left, right = np.random.default_rng(0).integers(0, 255, (2, 64, 96), np.uint8)
+        with one_of_this_machine():
+            matcher.match(left, right, previous=matcher.match(left, right))
+        _kept_matcher = settings, matcher
+    return _kept_matcher[1]
+
+
+def _record(job: Job, run: PreparedRun, piece: Piece, target: Path, report: Callable[[str], None]) -> int:
+    with _attempt(job, target) as folder:
+        return record_piece(run, piece, _matcher(run.settings), folder, report)
+
+
+@contextlib.contextmanager
+def _attempt(job: Job, target: Path) -> Iterator[Path]:
+    """A folder to write to, which becomes ``target`` if all goes well, unless another worker was faster."""
+    folder = job.work / f"{ATTEMPT}{secrets.token_hex(8)}"
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+        try:
+            os.rename(folder, target)
+        except OSError:
+            if not (target / "manifest.json").is_file():
+                raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _piece_folder(job: Job, number: int) -> Path:
+    return job.work / f"piece-{number:05d}"
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _since(start: float) -> float:
+    return time.perf_counter() - start

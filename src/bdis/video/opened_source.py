@@ -1,0 +1,257 @@
+"""Opening a source of frames together with the calibration of its cameras."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..cameras.given_cameras import GivenCameras, Working
+from ..cameras.raw_or_rectified import MAX_PAIRS
+from ..cameras.rectifier import Rectifier
+from ..cameras.rig import Rig
+from ..cameras.rig_settings import with_rig
+from ..common.arrays import Array
+from ..common.bad_request import BadRequest
+from ..matching.settings import Settings
+from .sources import BadFrame, Source, StereoFrame, open_source
+
+_log = logging.getLogger(__name__)
+FRAMES_BETWEEN_LOOKS = 10  # for a further look at whether frames are rectified
+MAX_DAMAGED_FRAMES = 100  # at the start of a source, before it is given up
+
+
+@dataclass(frozen=True)
+class SourceRequest:
+    """Where frames come from, as a user gives it; see :func:`bdis.open_source`.
+
+    Attributes
+    ----------
+    source : str
+        Both views, or only the left one.
+    right : str, optional
+        The right view.
+    layout : {"side-by-side", "top-bottom"}, optional
+        How one picture holds both views.  Default: guessed.
+    squeezed, deinterlace : bool
+        Each view has half its width or height; the video is interlaced.
+    fps : float, optional
+        Of a folder of images, or to request from a camera.
+    cameras : GivenCameras
+        The cameras.
+
+    Examples
+    --------
+    >>> opened = SourceRequest("render:plane,frames=3,height=32,width=48").open()
+    >>> opened.shape, opened.first.index
+    ((32, 48), 0)
+    """
+
+    source: str
+    right: str | None = None
+    layout: str | None = None
+    squeezed: bool = False
+    deinterlace: bool = False
+    fps: float | None = None
+    cameras: GivenCameras = field(default_factory=GivenCameras)
+
+    def open(
+        self,
+        *,
+        color: bool = True,
+        warn: Callable[[str], None] = _log.warning,
+        working: Working = lambda text: contextlib.nullcontext(),
+    ) -> OpenedSource:
+        """Open the source and the calibration.
+
+        Parameters
+        ----------
+        color : bool
+            Read RGB frames; grey ones take less time.
+        warn, working : callable
+            As in :meth:`bdis.cameras.given_cameras.GivenCameras.load`.
+
+        Returns
+        -------
+        OpenedSource
+
+        Raises
+        ------
+        ValueError
+            There is no frame that can be read, or the calibration does not fit the frames.
+        OSError
+            There is no such file.
+        """
+        source = open_source(
+            self.source, self.right, layout=self.layout, squeezed=self.squeezed, deinterlace=self.deinterlace,
+            fps=self.fps, color=color,
+        )  # fmt: skip
+        try:
+            first = _first_frame(source)
+            rig, raw_cameras, remarks = self.cameras.load(_pairs(first, source), warn=warn, working=working)
+            if not source.is_live:  # it is opened again at the first frame; a camera goes on
+                source.close()
+            if raw_cameras is not None:
+                return OpenedSource(source, raw_cameras.rectify(), first, remarks)
+            return OpenedSource(source, rig or source.rig, first, remarks)
+        except BaseException:
+            source.close()
+            raise
+
+
+class OpenedSource(NamedTuple):
+    """A source of frames and what is known about its cameras.
+
+    Attributes
+    ----------
+    source : Source
+        At its start, unless it is live.
+    camera : Rectifier, Rig or None
+        What rectifies the frames; the cameras, if the frames are rectified already; None without calibration.
+    first : StereoFrame
+        The first frame.
+    remarks : list of str
+        What the user should know about the calibration.
+    """
+
+    source: Source
+    camera: Rectifier | Rig | None
+    first: StereoFrame
+    remarks: list[str]
+
+    @property
+    def rig(self) -> Rig | None:
+        """The rectified cameras."""
+        return self.camera.rig if isinstance(self.camera, Rectifier) else self.camera
+
+    def settings_of_rig(self, settings: Settings, assignments: Sequence[str], calib_name: str) -> Settings:
+        """The settings with what the rig says of them, see :func:`bdis.cameras.rig_settings.with_rig`; remarks say so.
+
+        Parameters
+        ----------
+        settings : Settings
+            Of the preset and the assignments.
+        assignments : sequence of str
+            Such as ``"patch_size=6"``.
+        calib_name : str
+            Name of the calibration file; empty if the source brings its own rig.
+
+        Returns
+        -------
+        Settings
+        """
+        origin = calib_name or self.source.name
+        settings, scaled = with_rig(settings, assignments, self.rig, origin)
+        self.remarks.extend(scaled)
+        return settings
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of the rectified frames."""
+        seen = self.camera.left_seen if isinstance(self.camera, Rectifier) else self.first.left
+        return seen.shape[0], seen.shape[1]
+
+
+def _first_frame(source: Source) -> StereoFrame:
+    """The first frame that is not damaged."""
+    problem: BadFrame | None = None
+    for _ in range(MAX_DAMAGED_FRAMES):
+        try:
+            frame = source.read()
+        except BadFrame as error:
+            problem = problem or error
+            continue
+        if frame is not None:
+            return frame
+        break
+    raise ValueError(f"{source.name} has no frames{f' that can be used: {problem}' if problem else ''}")
+
+
+def _pairs(first: StereoFrame, source: Source) -> Iterator[tuple[Array, Array]]:
+    """The images of the first frame, then those of some that follow, with time between them for the scene to change."""
+    yield first.left, first.right
+    for count in range(1, FRAMES_BETWEEN_LOOKS * MAX_PAIRS):
+        try:
+            frame = source.read()
+        except BadFrame:
+            continue
+        if frame is None:
+            return
+        if count % FRAMES_BETWEEN_LOOKS == 0:
+            yield frame.left, frame.right
+
+
+def frame_at(source: Source, start_s: float, first: StereoFrame) -> StereoFrame:
+    """Read the frame at a time; the frames before it may be black, or show something else.
+
+    Parameters
+    ----------
+    source : Source
+        Is closed afterwards, if it is read.
+    start_s : float
+        Time in s.
+    first : StereoFrame
+        The frame at 0 s, which is also returned if the one asked for is damaged.
+
+    Returns
+    -------
+    StereoFrame
+
+    Raises
+    ------
+    BadRequest
+        The source ends before that time.
+    """
+    if start_s == 0:
+        return first
+    try:
+        source.seek(start_s)
+        found = source.read()
+    except BadFrame:
+        return first
+    finally:
+        source.close()
+    if found is None:
+        length = "" if source.length is None else f", which has {source.length} frames"
+        raise BadRequest(f"--start is at {start_s:.3f} s, after the end of {source.name}{length}")
+    return found
+
+
+def parse_time(text: str | None, source: Source, option: str) -> float | None:
+    """Time in s of ``90s``, ``1:30``, ``0:01:30.5``, or of a frame number such as ``2250``.
+
+    Parameters
+    ----------
+    text : str or None
+        The value of the option.
+    source : Source
+        Knows the times of its frames.
+    option : str
+        The option, for the message.
+
+    Returns
+    -------
+    float or None
+        None if ``text`` is None.
+
+    Raises
+    ------
+    BadRequest
+        The text has another form.
+    """
+    if text is None:
+        return None
+    try:
+        if ":" not in text and not text.endswith("s"):
+            return source.time_of(int(text))
+        seconds = 0.0
+        for part in text.removesuffix("s").split(":"):
+            seconds = 60 * seconds + float(part)
+        if not math.isfinite(seconds):
+            raise ValueError("not a time")
+        return seconds
+    except ValueError:
+        raise BadRequest(f"{option} {text}: expected a frame number, or a time such as 90s or 1:30") from None
