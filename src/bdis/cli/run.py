@@ -45,9 +45,9 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="What to write, separated by commas. One file per frame: depth, disparity, probability, sigma (the "
-            "standard deviation of the depth), cloud. One file in all: video (the depth, lossless FFV1), preview (an "
-            f"MP4 to look at).  [default: {','.join(DEFAULT_SAVE)}]",
+            help="What to write, separated by commas. One file per frame: depth, disparity, probability, left (the "
+            "rectified left image), sigma (the standard deviation of the depth), cloud. One file in all: video (the "
+            f"depth, lossless FFV1), preview (an MP4 to look at).  [default: {','.join(DEFAULT_SAVE)}]",
         ),
     ] = None,
     every: Annotated[
@@ -201,7 +201,7 @@ def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]
     if impossible:
         raise UsageError(
             f"--save {','.join(impossible)} needs --calib FILE, or --focal PX and --baseline MM; "
-            "without them there are disparity, probability and preview"
+            "without them there are disparity, probability, left and preview"
         )
     return tuple(name for name in OUTPUTS if name in wanted)
 
