@@ -260,5 +260,6 @@ def _lefts(recorded: RecordedDepth, opened: OpenedSource) -> Iterator[Array]:
 
 def _other_source(opened: OpenedSource, record: FrameRecord) -> ValueError:
     return ValueError(
-        f"{opened.source.name} has no frame {record.index} at {record.time_s:.3f} s: it is not the source of this recording"
+        f"{opened.source.name} has no frame {record.index} at {record.time_s:.3f} s: "
+        "it is not the source of this recording"
     )

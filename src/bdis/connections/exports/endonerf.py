@@ -1,8 +1,8 @@
 """EndoNeRF's layout, which EndoGaussian, Deform3DGS and others read as well.
 
 ``images/``, ``depth/``, ``masks/`` and ``poses_bounds.npy`` with 17 numbers for each frame: a 3x5 matrix (pose, and
-height, width, focal length as its last column), nearest and farthest depth.  These tools have no unit of length of their
-own: translations and bounds are in steps of the depth images.  Their axes are those of OpenGL.
+height, width, focal length as its last column), nearest and farthest depth.  These tools have no unit of length of
+their own: translations and bounds are in steps of the depth images.  Their axes are those of OpenGL.
 """
 
 import io
@@ -72,6 +72,6 @@ class EndoNerfWriter(LayoutWriter):
     def about(self) -> dict[str, Any]:
         return {
             **super().about(),
-            "poses_bounds": f"translations and bounds in steps of the depth images, {self.plan.unit_mm:g} mm; camera to "
-            "world, axes right, up, backwards",
+            "poses_bounds": f"translations and bounds in steps of the depth images, {self.plan.unit_mm:g} mm; "
+            "camera to world, axes right, up, backwards",
         }

@@ -236,7 +236,9 @@ class LayoutWriter(ABC):
         depth = np.asarray(frame.depth_mm)
         with np.errstate(invalid="ignore"):
             known = np.isfinite(depth) & (depth > 0)
-            return known & (np.rint(depth * self.plan.steps_per_mm) <= MOST_STEPS) if self.has_steps else known
+            if self.has_steps:
+                known &= np.rint(depth * self.plan.steps_per_mm) <= MOST_STEPS
+            return np.asarray(known)
 
 
 def depth_steps(depth_mm: Array, steps_per_mm: int) -> tuple[NDArray[np.uint16], int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...common.arrays import Array
 from ...common.atomic import Place
 from ...common.reading import MAX_TEXT_BYTES, read_text
 
@@ -18,7 +18,7 @@ _EXPECTED = (
 _TOLERANCE = 1e-2  # of a rotation: files have few digits
 
 
-def read_poses(path: Place, unit: str, indices: Sequence[int], *, inverse: bool = False) -> NDArray[np.float64]:
+def read_poses(path: Place, unit: str, indices: Sequence[int], *, inverse: bool = False) -> Array:
     """Read the pose of every frame.
 
     Parameters
@@ -83,7 +83,7 @@ def _rows(path: Place) -> list[list[float]]:
     return rows
 
 
-def _matrices(rows: list[list[float]], path: Place) -> NDArray[np.float64]:
+def _matrices(rows: list[list[float]], path: Place) -> Array:
     lengths = {len(row) for row in rows}
     if len(lengths) != 1 or not lengths <= {4, 8, 12, 16} or (lengths == {4} and len(rows) % 4):
         shown = ", ".join(map(str, sorted(lengths)[:5])) or "no"
@@ -99,7 +99,7 @@ def _matrices(rows: list[list[float]], path: Place) -> NDArray[np.float64]:
     return values.reshape(-1, 4, 4)
 
 
-def _of_quaternions(values: NDArray[np.float64], path: Place) -> NDArray[np.float64]:
+def _of_quaternions(values: Array, path: Place) -> Array:
     translation, quaternions = values[:, 1:4], values[:, 4:8]
     lengths = np.linalg.norm(quaternions, axis=1)
     if (wrong := np.flatnonzero(np.abs(lengths - 1) > _TOLERANCE)).size:
@@ -123,7 +123,7 @@ def _of_quaternions(values: NDArray[np.float64], path: Place) -> NDArray[np.floa
     return poses
 
 
-def _check_rigid(poses: NDArray[np.float64], path: Place) -> None:
+def _check_rigid(poses: Array, path: Place) -> None:
     rotations = poses[:, :3, :3]
     error = np.abs(rotations @ np.swapaxes(rotations, 1, 2) - np.eye(3)).max(axis=(1, 2))
     bottom = np.abs(poses[:, 3] - [0, 0, 0, 1]).max(axis=1)
@@ -137,13 +137,14 @@ def _check_rigid(poses: NDArray[np.float64], path: Place) -> None:
         )
 
 
-def _nearest_rotations(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nearest_rotations(rotations: Array) -> Array:
     """Without what rounding in the file has added."""
     u, _, v = np.linalg.svd(rotations)
-    return u @ v
+    nearest: Array = u @ v
+    return nearest
 
 
-def quaternions_of(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
+def quaternions_of(rotations: Array) -> Array:
     """Unit quaternions of rotations.
 
     Parameters

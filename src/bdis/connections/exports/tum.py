@@ -24,8 +24,8 @@ class TumWriter(LayoutWriter):
         time = f"{frame.time_s:.6f}"
         if self._times and float(time) <= float(self._times[-1]):
             raise ValueError(
-                f"frame {frame.index} is at {time} s and the one before it at {self._times[-1]} s; TUM's files are named "
-                "by their times, which must grow"
+                f"frame {frame.index} is at {time} s and the one before it at {self._times[-1]} s; TUM's files are "
+                "named by their times, which must grow"
             )
         self.write_left(self.folder / "rgb" / f"{time}.png", frame)
         self.write_steps(self.folder / "depth" / f"{time}.png", frame)

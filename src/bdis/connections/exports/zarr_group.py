@@ -1,6 +1,6 @@
-"""A Zarr group (format 3) with arrays ``left``, ``depth``, ``sigma``, ``time``, ``index`` and ``pose``, a chunk per frame.
+"""A Zarr group (format 3): arrays ``left``, ``depth``, ``sigma``, ``time``, ``index`` and ``pose``.
 
-Depth is float32 in mm with NaN where it is unknown; every array says its unit.
+A frame is a chunk of its own.  Depth is float32 in mm with NaN where it is unknown; every array says its unit.
 """
 
 from pathlib import Path

@@ -99,7 +99,7 @@ class RecordedDepth:
         self.outputs = {name for name in saved if name in OUTPUTS} if isinstance(saved, list) else set()
         if not self.outputs & {"depth", "video"} or not (folder / RIG_FILE).is_file():
             raise ValueError(
-                f"the recording in {folder} has no depth: record it with a calibration, and --save video or --save depth"
+                f"the recording in {folder} has no depth: record it with a calibration and --save video or depth"
             )
         self.rig = Rig.load(folder / RIG_FILE)
         self.shape = self._shape()
