@@ -21,6 +21,7 @@ import numpy as np
 import bdis
 from bdis.cameras.formats import read_calibration
 from bdis.common.assignments import read_values, split_assignments
+from bdis.connections.exports import read_poses
 from bdis.evaluation.datasets import open_dataset
 from bdis.evaluation.run_log import RunLog
 from bdis.evaluation.samples import Sample
@@ -112,6 +113,16 @@ def _calibration_with_right(folder: Path, content: bytes) -> None:
 
 def _calibration_toml(folder: Path, content: bytes) -> None:
     _load_cameras(_written(folder, "rig.toml", content))
+
+
+def _calibration_of_ending(name: str) -> Callable[[Path, bytes], None]:
+    return lambda folder, content: _load_cameras(_written(folder, name, content))
+
+
+def _poses(folder: Path, content: bytes) -> None:
+    poses = read_poses(_written(folder, "groundtruth.txt", content), "mm", [0, 2])
+    assert poses.shape == (2, 4, 4)
+    assert np.isfinite(poses).all()
 
 
 # --- Images, maps, clouds ---------------------------------------------------------------------------------------------
@@ -307,6 +318,9 @@ _CALIBRATION_WORDS = (
     "camera_model", "pinhole", "camera_matrix", "projection_matrix", "rectification_matrix", "image_width", "doffs=",
     "distortion_coefficients", "baseline=", "cam0=[", "width=", "<opencv_storage>", "<data>", "<!--", "-->", ".Nan",
     ".Inf", "1e999", "<Q>", "</", "image_size", "format", "bdis-rig", "bdis-stereo-calibration",
+    "[StereoLeft]", "[StereoRight]", "fc_x=", "kc_0=", "R_0=", "T_0=", "res_x=", "Camera-0-F: ", "Camera-1-K: ",
+    "Width: ", "Extrinsic-Omega: ", "Extrinsic-T: ", '"camera-calibration"', '"KL"', '"DR"', '"CameraParameters1"',
+    '"PoseCamera2"', '"RotationOfCamera2"', '"RadialDistortion"', '"WorldUnits"',
 )  # fmt: skip
 _TOML_WORDS = (
     'format = "bdis-rig"', 'format = "bdis-stereo-calibration"', "focal_px = ", "cx = ", "cy = ", "baseline_mm = ",
@@ -314,6 +328,8 @@ _TOML_WORDS = (
     "inf", "1e400", "[[", "]]", '"""', "1979-05-27", "left_distortion", "right_distortion",
 )  # fmt: skip
 _NPY_WORDS = ("\\x93NUMPY", "'descr': ", "'<f4'", "'|O'", "'fortran_order': ", "'shape': (", "True", "disparity.npy")
+_MAT_WORDS = ("MATLAB 5.0 MAT-file", "MATLAB 7.3 MAT-file", "IM", "CameraParameters1", "CameraParameters2", "K",
+              "IntrinsicMatrix", "RotationOfCamera2", "TranslationOfCamera2", "PoseCamera2", "ImageSize")  # fmt: skip
 _MANIFEST_WORDS = (
     '"format"',
     '"bdis-recording"',
@@ -333,6 +349,9 @@ READERS: dict[str, Reader] = {
     "calibration": Reader(_calibration, words=_CALIBRATION_WORDS),
     "calibration_pair": Reader(_calibration_with_right, words=_CALIBRATION_WORDS),
     "calibration_toml": Reader(_calibration_toml, words=_TOML_WORDS),
+    "calibration_npz": Reader(_calibration_of_ending("stereo.npz"), words=(*_NPY_WORDS, "K1.npy", "mtxL.npy", "T.npy")),
+    "calibration_mat": Reader(_calibration_of_ending("stereo.mat"), (ValueError, OSError, ImportError), _MAT_WORDS),
+    "poses": Reader(_poses, words=("0 0 0 0 0 0 0 1", "# ", "nan", "1e999", "1 0 0 0")),
     "image": Reader(_image, words=(*_PNG_WORDS, "II*\\x00", "P6\\x0a")),
     "map_tiff": Reader(_map("map.tiff")),
     "map_pfm": Reader(_map("map.pfm"), words=("Pf", "PF", "-1.0", "1e999")),

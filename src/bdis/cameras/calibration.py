@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -258,6 +259,9 @@ class StereoCalibration:
         ...     StereoCalibration.load(f"{folder}/cameras.json").size
         (320, 240)
         """
+        write_native(path, self.content())
+
+    def content(self) -> dict[str, Any]:
+        """Names and values of the file that :meth:`save` writes."""
         numbers = {name: getattr(self, name).tolist() for name in _SHAPES}
-        content = {"format": "bdis-stereo-calibration", "size": list(self.size), **numbers, "fisheye": self.fisheye}
-        write_native(path, content)
+        return {"format": "bdis-stereo-calibration", "size": list(self.size), **numbers, "fisheye": self.fisheye}

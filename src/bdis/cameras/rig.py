@@ -523,6 +523,10 @@ class Rig:
         ...     Rig.load(f"{folder}/rig.json") == Rig(500, 320, 240, 5)
         True
         """
+        write_native(path, self.content())
+
+    def content(self) -> dict[str, Any]:
+        """Names and values of the file that :meth:`save` writes."""
         content: dict[str, Any] = {
             "format": "bdis-rig",
             "focal_px": self.focal_px,
@@ -536,7 +540,7 @@ class Rig:
             content["size"] = list(self.size)
         if self.sigma_scale is not None:
             content["sigma_scale"] = self.sigma_scale
-        write_native(path, content)
+        return content
 
     def _disparity_from_infinity(self, result: StereoResult | Array) -> Array:
         """Disparity plus doffs, float32: 0 for points at infinity."""

@@ -14,6 +14,7 @@ from .calib import calib_app
 from .certainty import certainty_app
 from .demo import demo
 from .doctor import doctor, warmup
+from .export import export
 from .match import match
 from .networks import networks_app
 from .option_groups import with_option_groups, with_usage_errors
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "assess": assess,
     "run": run_command,
     "view": view,
+    "export": export,
     "rectify": rectify,
     "render": render,
     "bench": bench,

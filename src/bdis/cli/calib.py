@@ -1,4 +1,4 @@
-"""``bdis calib``: inspect calibration files."""
+"""``bdis calib``: inspect calibration files, and write them in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from . import terminal
-from .options import CalibRight, Debug, Json, Unit, parse_size
+from .options import CalibRight, Debug, Json, Unit, must_be, parse_size
+from .terminal import UsageError
 
 if TYPE_CHECKING:
     from ..cameras.formats import Unit as LengthUnit
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     Rows = list[tuple[object, ...]]
 
 DEPTHS_MM = (50, 100, 200)
+FORMATS = ("bdis", "opencv", "ros", "kalibr")
 
 calib_app = typer.Typer(rich_markup_mode=None)
 
 
 @calib_app.callback()
 def calib() -> None:
-    """Inspect calibration files."""
+    """Inspect calibration files, and convert them."""
 
 
 @calib_app.command("show")
@@ -82,6 +84,66 @@ def calib_show(
             data["field_of_view_degrees"] = _field_of_view(rig)
     terminal.table(rows)
     terminal.give(data)
+
+
+@calib_app.command("convert")
+def calib_convert(
+    file: Annotated[Path, typer.Argument(metavar="IN", help="Calibration file; for ROS, that of the left camera.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="File to write, which must not exist; for ROS left.yaml, beside right.yaml."
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(FORMATS),
+            help="Format to write.  [default: bdis for .toml and .json]",
+            callback=must_be(", ".join(FORMATS), lambda name: name in FORMATS),
+        ),
+    ] = None,
+    calib_right: CalibRight = None,
+    unit: Unit = None,
+    baseline: Annotated[
+        float | None, typer.Option(metavar="MM", help="Distance between the cameras, if the file does not have it.")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="Size of the images, if the file does not have it.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write a calibration in the format of another tool.
+
+    \b
+    bdis calib convert stereoParams.mat cameras.toml
+    bdis calib convert StereoCalibration.ini cameras.yaml --to opencv
+    bdis calib convert camchain.yaml left.yaml --to ros
+
+    What the other format cannot hold is refused, or told. Lengths are in mm in files of OpenCV and bdis, in m in those
+    of ROS and Kalibr.
+    """
+    from ..cameras.convert import write_calibration
+    from ..cameras.formats import read_calibration
+
+    if to is None:
+        if out.suffix.lower() not in (".toml", ".json"):
+            raise UsageError(f"--to is needed to write {out.name}: one of {', '.join(FORMATS)}")
+        to = "bdis"
+    found = read_calibration(file, calib_right, unit=cast("LengthUnit | None", unit), baseline_mm=baseline)
+    if size is not None and found.size is not None and parse_size(size) != found.size:
+        raise UsageError(f"--size is {size}, but {file} is for images of {found.size[0]}x{found.size[1]}")
+    try:
+        remarks = write_calibration(found, out, to, size=None if size is None else parse_size(size))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{file} cannot be written as {to}: {error}") from error
+    for remark in remarks:
+        terminal.warn(remark)
+    terminal.table([("read", f"{file}: {found.format}, unit {found.unit}"), ("written", f"{out}: {to}")])
+    terminal.give(
+        {"file": file, "format": found.format, "unit": found.unit, "written": out, "as": to, "remarks": remarks}
+    )
 
 
 def _raw_rows(raw: dict[str, Any]) -> Rows:

@@ -24,9 +24,9 @@ class RecordOptions:
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="What to write, separated by commas. One file per frame: depth, disparity, probability, sigma (the "
-            "standard deviation of the depth), cloud. One file in all: video (the depth, lossless FFV1), preview (an "
-            "MP4 to look at).  [default: video,preview]",
+            help="What to write, separated by commas. One file per frame: depth, disparity, probability, left (the "
+            "rectified left image), sigma (the standard deviation of the depth), cloud. One file in all: video (the "
+            "depth, lossless FFV1), preview (an MP4 to look at).  [default: video,preview]",
         ),
     ] = None
     every: Annotated[

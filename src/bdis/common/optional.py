@@ -18,6 +18,8 @@ _EXTRA = {
     "foxglove": "foxglove",
     "distributed": "cluster",
     "dask_jobqueue": "slurm",
+    "zarr": "zarr",
+    "h5py": "hdf5",
 }
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from ..cameras.rig import Rig
 from ..common.arrays import Array
+from ..common.npz import NUMBERS_AND_TEXT, Npz
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from ..files.map_formats import as_map, readable
-from ..files.npz import NUMBERS_AND_TEXT, Npz
 from ..matching.result import StereoResult
 from .datasets import Frame
 

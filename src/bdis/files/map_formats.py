@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
+from ..common.npz import Npz, read_npy
 from ..common.printable import printable
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from .images import decode_pixels, encode_pixels
-from .npz import Npz, read_npy
 from .pfm import decode_pfm, encode_pfm
 
 FloatMap = NDArray[np.float32]

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
+from ..common.npz import Npz
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from ..matching.result import StereoResult
 from .map_formats import FloatMap, Quantity, as_map, check_ending, decode_map, read_map, readable, write_map
-from .npz import Npz
 
 _KITTI_STEPS = 256.0  # per px
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...common.atomic import Place
 from ...common.printable import printable
 from ...common.reading import MAX_CALIBRATION_BYTES, read_limited
-from . import k_txt, kalibr, middlebury, native, opencv, ros
+from . import davinci, endovis, k_txt, kalibr, matlab, middlebury, native, npz, opencv, ros, scared_frame
 from .base import (
     MILLIMETRES,
     CalibrationFile,
@@ -29,7 +29,12 @@ from .native import write_native
 __all__ = ["CalibrationFile", "Unit", "check_size", "is_plausible_baseline", "read_calibration", "write_native"]
 
 # The first format that recognises a file reads it.  ROS files and OpenCV files share names, so OpenCV comes last.
-FORMATS = (native.FORMAT, middlebury.FORMAT, k_txt.FORMAT, kalibr.FORMAT, ros.FORMAT, opencv.FORMAT)
+_BINARY = (npz.FORMAT, matlab.MAT)
+FORMATS = (
+    *_BINARY, native.FORMAT, middlebury.FORMAT, davinci.FORMAT, endovis.FORMAT, scared_frame.FORMAT, matlab.JSON,
+    k_txt.FORMAT, kalibr.FORMAT, ros.FORMAT, opencv.FORMAT,
+)  # fmt: skip
+_BINARY_ENDINGS, _MAX_BINARY_BYTES = (".mat", ".npz"), 2**24  # MATLAB keeps the corners of all boards as well
 _PLAUSIBLE_BASELINE_MM = (0.1, 3000.0)
 
 
@@ -51,9 +56,11 @@ def read_calibration(
     Raises
     ------
     ValueError
-        The format is not known, something is missing in the file, or it has more than 1 MB.
+        The format is not known, something is missing in the file, or it has more than 1 MB (.mat and .npz: 16 MB).
     OSError
         The file cannot be read.
+    ImportError
+        It is a .mat file of version 7.3, and h5py is not installed.
 
     Examples
     --------
@@ -68,11 +75,15 @@ def read_calibration(
         raise ValueError(f"unit must be one of {', '.join(map(repr, MILLIMETRES))}, but it is {unit!r}")
     path = Path(path)
     try:
-        text = read_limited(path, MAX_CALIBRATION_BYTES).decode("utf-8-sig")
-        file = CalibrationText(path, text, None if second is None else Path(second), unit, baseline_mm)
+        is_binary = path.suffix.lower() in _BINARY_ENDINGS
+        content = read_limited(path, _MAX_BINARY_BYTES if is_binary else MAX_CALIBRATION_BYTES)
+        stated = (None if second is None else Path(second), unit, baseline_mm)
+        file = CalibrationText(path, "", *stated, content)
+        if not any(each.recognises(file) for each in _BINARY):
+            file = CalibrationText(path, content.decode("utf-8-sig"), *stated)
         found = _format_of(file).read(file)
     except UnicodeDecodeError:
-        raise _unknown_format(path, "it is not a text file") from None
+        raise _unknown_format(path, "it is not a text file, nor .mat or .npz") from None
     except UnknownFormatError as error:
         raise _unknown_format(path, str(error)) from error
     except (ValueError, ElementTree.ParseError) as error:

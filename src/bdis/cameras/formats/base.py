@@ -58,13 +58,15 @@ class CalibrationText:
     path : Path
         The file.
     text : str
-        Its content.
+        Its content; empty for a binary file.
     second : Path or None
         The second file of formats with two: that of the right camera, or OpenCV's other half.
     unit : str or None
         Unit of length, if the user stated it.
     baseline_mm : float or None
         Baseline, if the user stated it.
+    content : bytes
+        Content of a binary file; empty for text.
     """
 
     path: Path
@@ -72,6 +74,7 @@ class CalibrationText:
     second: Path | None = None
     unit: Unit | None = None
     baseline_mm: float | None = None
+    content: bytes = b""
 
     @property
     def values(self) -> dict[str, Any]:

@@ -45,6 +45,19 @@ def reshaped(array: Array, name: str, shape: tuple[int, ...]) -> Array:
     return array.reshape(shape)
 
 
+def rotation_of(vector: Array) -> Array:
+    """The rotation matrix of an axis times an angle (Rodrigues), shape (3,) to (3, 3)."""
+    angle = float(np.linalg.norm(vector))
+    if angle > 2 * math.pi:
+        raise ValueError(f"a rotation by {angle:.4g} rad; is it in degrees?")
+    if angle == 0:
+        return np.eye(3)
+    x, y, z = np.asarray(vector) / angle
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    rotation: Array = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
+    return rotation
+
+
 def number_of(value: Any, name: str) -> float:
     """``value`` as a finite number; ValueError with ``name`` if it is none."""
     try:

@@ -58,6 +58,18 @@ def _parse_toml(text: str) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
 
 
+def native_text(path: Place, content: dict[str, Any]) -> str:
+    """Text of a calibration as TOML or JSON, by the ending of ``path``; parameters as in :func:`write_native`."""
+    ending = Path(path).suffix.lower()
+    if ending == ".json":
+        text = json.dumps(content, indent=2)
+    elif ending == ".toml":  # JSON's notation of numbers, texts, booleans and lists is valid TOML as well
+        text = "\n".join(f"{name} = {json.dumps(value)}" for name, value in content.items())
+    else:
+        raise ValueError(f"{path} ends with {ending!r}; a calibration is written as .toml or .json")
+    return f"{text}\n"
+
+
 def write_native(path: Place, content: dict[str, Any]) -> None:
     """Write a calibration as TOML or JSON, by the ending of ``path``.
 
@@ -75,14 +87,7 @@ def write_native(path: Place, content: dict[str, Any]) -> None:
     OSError
         The file cannot be written; no partial file is left.
     """
-    ending = Path(path).suffix.lower()
-    if ending == ".json":
-        text = json.dumps(content, indent=2)
-    elif ending == ".toml":  # JSON's notation of numbers, texts, booleans and lists is valid TOML as well
-        text = "\n".join(f"{name} = {json.dumps(value)}" for name, value in content.items())
-    else:
-        raise ValueError(f"{path} ends with {ending!r}; a calibration is written as .toml or .json")
-    write_whole(path, f"{text}\n".encode())
+    write_whole(path, native_text(path, content).encode())
 
 
 FORMAT = CalibrationFormat("bdis TOML or JSON", _recognises, _read)

@@ -36,7 +36,33 @@ def _read(file: CalibrationText) -> CalibrationFile:
         name += f" with {other.path.name}"
         values = {**_values(other), **values}
         matrices = _merged(matrices, _matrices(_values(other)), other.path.name)
-    millimetres, unit = file.millimetres("mm", "assumed: OpenCV files do not say")
+    return cameras_of(name, matrices, _size(values), file)
+
+
+def cameras_of(
+    name: str, matrices: dict[str, Array], size: Size | None, file: CalibrationText, *, lacking: str = ""
+) -> CalibrationFile:
+    """Cameras from matrices with OpenCV's names and meaning.
+
+    Parameters
+    ----------
+    name : str
+        Name of the format, for messages.
+    matrices : dict
+        Any of K1, D1, K2, D2, R, T of raw cameras, and P1, P2, Q of rectified ones.
+    size : (int, int) or None
+        Of the images.
+    file : CalibrationText
+        Has what the user stated.
+    lacking : str
+        What the file has instead, for messages.
+
+    Raises
+    ------
+    ValueError
+        The matrices describe no cameras.
+    """
+    millimetres, unit = file.millimetres("mm", f"assumed: {name.partition(' ')[0]} files do not say")
     rectified = raw = None
     if "P1" in matrices and "P2" in matrices:
         left, right = (reshaped(matrices[side], side, (3, 4)) for side in ("P1", "P2"))
@@ -53,16 +79,16 @@ def _read(file: CalibrationText) -> CalibrationFile:
             "translation_mm": reshaped(matrices["T"], "T", (3,)) * millimetres,
         }
     elif rectified is not None and "R" in matrices and "T" in matrices:
-        return CalibrationFile(name, unit, _size(values), rectified, **_raw_without_intrinsics(rectified, matrices))
+        return CalibrationFile(name, unit, size, rectified, **_raw_without_intrinsics(rectified, matrices))
     if rectified is None and raw is None:
         if not matrices:
-            raise UnknownFormatError("it has none of the names that the known formats use")
-        lacking = [name for name in ("K1 (or M1)", "K2 (or M2)", "R", "T") if name[:2].strip() not in matrices]
+            raise UnknownFormatError(lacking or "it has none of the names that the known formats use")
+        missing = [name for name in ("K1 (or M1)", "K2 (or M2)", "R", "T") if name[:2].strip() not in matrices]
         raise ValueError(
-            f"{name} with {', '.join(matrices)}, but without {', '.join(lacking)}; "
+            f"{name} with {', '.join(matrices)}, but without {', '.join(missing)}; "
             "expected K1, K2, R and T of raw cameras, or P1 and P2, or Q, of rectified ones"
         )
-    return CalibrationFile(name, unit, _size(values), rectified, raw)
+    return CalibrationFile(name, unit, size, rectified, raw)
 
 
 def _values(file: CalibrationText) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
 from .manifest import MANIFEST, read_manifest
 from .outputs import OUTPUTS, Output, RecordingPlan
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
+from .recorded import RecordedDepth, RecordedFrame
 from .recording import RIG_FILE, Recording, is_complete
 from .recording_folder import check_new
 from .restart import Restart
@@ -26,6 +27,8 @@ __all__ = [
     "FrameWriter",
     "Output",
     "PreviewVideo",
+    "RecordedDepth",
+    "RecordedFrame",
     "Recording",
     "RecordingPlan",
     "Restart",

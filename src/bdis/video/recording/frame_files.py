@@ -1,4 +1,4 @@
-"""One file per frame: float32 TIFF of maps and PLY of point clouds, named by the number of the frame."""
+"""One file per frame, named by its number: float32 TIFF of maps, PNG of left images, PLY of point clouds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array
+from ...files.images import write_image
 from ...files.maps import write_depth, write_disparity
 from ...files.ply import write_ply
 from ..stream.depth_stream import DepthFrame
@@ -69,6 +70,15 @@ def frame_file(folder: Path, index: int, ending: str) -> Path:
     '000007.tiff'
     """
     return folder / f"{index:06d}.{ending}"
+
+
+def write_left_file(
+    path: Path, frame: DepthFrame, depth_mm: Array | None, rig: Rig | None, max_depth_mm: float | None
+) -> None:
+    """The rectified left image, lossless; 8 or 16 bit."""
+    if frame.left.dtype.kind == "f":
+        raise ValueError(f"the images are {frame.left.dtype}, which PNG does not store; leave out --save left")
+    write_image(path, frame.left)
 
 
 def write_depth_file(

@@ -20,6 +20,7 @@ from .frame_files import (
     write_cloud_file,
     write_depth_file,
     write_disparity_file,
+    write_left_file,
     write_probability_file,
     write_sigma_file,
 )
@@ -69,7 +70,7 @@ class RecordingPlan:
     --------
     >>> RecordingPlan(("video",), (480, 640))
     Traceback (most recent call last):
-    ValueError: video needs a rig; without one, choose among disparity, probability, preview
+    ValueError: video needs a rig; without one, choose among disparity, probability, left, preview
     """
 
     save: tuple[str, ...]
@@ -229,6 +230,7 @@ OUTPUTS = {
     "depth": _files("depth/", "tiff", write_depth_file, needs_rig=True, uses_depth=True),
     "disparity": _files("disparity/", "tiff", write_disparity_file),
     "probability": _files("probability/", "tiff", write_probability_file),
+    "left": _files("left/", "png", write_left_file, uses_color=True),
     "sigma": _files("sigma/", "tiff", write_sigma_file, needs_rig=True, uses_depth=True, uses_variance=True),
     "cloud": _files(
         "cloud/", "ply", write_cloud_file, needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True

@@ -249,9 +249,10 @@ def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None, warn: Callable[[st
         return DEFAULT_WITHOUT_RIG
     impossible = [name for name in OUTPUTS if rig is None and name in wanted and OUTPUTS[name].needs_rig]
     if impossible:
+        *others, last = [name for name in OUTPUTS if not OUTPUTS[name].needs_rig]
         raise BadRequest(
             f"--save {','.join(impossible)} needs --calib FILE, or --focal PX and --baseline MM; "
-            "without them there are disparity, probability and preview"
+            f"without them there are {', '.join(others)} and {last}"
         )
     return tuple(name for name in OUTPUTS if name in wanted)
 

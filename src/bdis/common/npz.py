@@ -3,12 +3,12 @@
 import io
 import math
 import zipfile
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-from ..common.arrays import Array
-from ..common.reading import MAX_PIXELS
+from .arrays import Array
+from .reading import MAX_PIXELS
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _MAX_BYTES = 8 * MAX_PIXELS  # of an array
@@ -43,17 +43,23 @@ def read_npy(file: IO[bytes], kinds: str = NUMBERS) -> Array:
     Traceback (most recent call last):
     ValueError: an array of <U4; expected numbers
     """
-    file.seek(0)
-    version = np.lib.format.read_magic(file)
-    if version not in _HEADERS:
-        raise ValueError(f"an array in version {version} of NumPy's format; expected 1.0 or 2.0")
-    shape, _, dtype = _HEADERS[version](file)
+    shape, dtype = _promised(file)
     if dtype.kind not in kinds:
         raise ValueError(f"an array of {dtype}; expected numbers")
     if math.prod(shape[:2]) > MAX_PIXELS or math.prod(shape) * dtype.itemsize > _MAX_BYTES:
         raise ValueError(f"an array of shape {shape}; at most {MAX_PIXELS} pixels are read, as in 8192x8192")
     file.seek(0)
     return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _promised(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of elements that the header of an ``.npy`` file promises."""
+    file.seek(0)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"an array in version {version} of NumPy's format; expected 1.0 or 2.0")
+    shape, _, dtype = _HEADERS[version](file)
+    return shape, dtype
 
 
 class Npz:
@@ -86,6 +92,16 @@ class Npz:
 
     def __contains__(self, name: str) -> bool:
         return f"{name}.npy" in self._names
+
+    def names(self) -> list[str]:
+        """Names of all arrays."""
+        return [name.removesuffix(".npy") for name in self._archive.namelist() if name.endswith(".npy")]
+
+    def is_small(self, name: str, most: int) -> bool:
+        """Whether an array is one of numbers, at most ``most`` of them; only its header is read."""
+        with self._archive.open(f"{name}.npy") as file:
+            shape, dtype = _promised(file)
+        return dtype.kind in self._kinds and math.prod(shape) <= most
 
     def __getitem__(self, name: str) -> Array:
         if name not in self:
