@@ -32,6 +32,7 @@ MM_PER_M = 1000.0
 MOST_MM = 65535  # of a depth image of whole mm
 _NS_PER_S = 10**9
 _FLOAT32, _POINT_BYTES = 7, 20  # PointField.FLOAT32; x, y, z, rgb and sigma
+_DISTORTION_MODELS = ("plumb_bob", "rational_polynomial", "thin_prism", "equidistant", "fisheye")
 _CAPITAL = {"d": "D", "k": "K", "r": "R", "p": "P", "t": "T"}
 
 
@@ -111,8 +112,8 @@ def image_of(message: Any) -> Array:
             f"expected rows of {row_bytes} or more"
         )
     rows = np.lib.stride_tricks.as_strided(data, (height, row_bytes), (step, 1), writeable=False)
-    order = ">" if message.is_bigendian else "<"
-    typed = np.ascontiguousarray(rows).view(np.dtype(encoding.dtype).newbyteorder(order))
+    dtype = np.dtype(encoding.dtype)
+    typed = np.ascontiguousarray(rows).view(dtype.newbyteorder(">" if message.is_bigendian else "<"))
     pixels: Array = typed.astype(encoding.dtype, copy=False)
     if encoding.bayer is not None:
         if height < 3 or width < 3:
@@ -278,8 +279,8 @@ def cameras_of(left: Any, right: Any) -> CalibrationFile:
     >>> cameras_of(*infos).rectified["baseline_mm"]
     5.0
     """
-    pair = [_camera_info_values(message, side) for message, side in ((left, "left"), (right, "right"))]
-    return camera_info_pair(*pair, MM_PER_M, "m (ROS convention)")
+    infos = _camera_info_values(left, "left"), _camera_info_values(right, "right")
+    return camera_info_pair(*infos, MM_PER_M, "m (ROS convention)")
 
 
 def camera_info_fields(rig: Rig, side: Side) -> Fields:
@@ -323,16 +324,21 @@ def _camera_info_values(message: Any, side: str) -> dict[str, Any]:
         values[name] = np.asarray(getattr(message, name.upper(), ()) if value is None else value, np.float64).tolist()
     if not any(values["k"]) or not any(values["p"]):
         raise ValueError(f"the camera_info of the {side} camera has no calibration: its K or P is 0")
-    roi = getattr(message, "roi", None)
-    is_part = roi is not None and (roi.width or roi.height or roi.x_offset or roi.y_offset)
-    is_whole = is_part and (roi.x_offset, roi.y_offset, roi.width, roi.height) == (0, 0, message.width, message.height)
-    if max(getattr(message, "binning_x", 0), getattr(message, "binning_y", 0)) > 1 or (is_part and not is_whole):
+    roi: Any = getattr(message, "roi", None)
+    part = (0, 0, 0, 0) if roi is None else (roi.x_offset, roi.y_offset, roi.width, roi.height)
+    is_part = part not in ((0, 0, 0, 0), (0, 0, message.width, message.height))
+    if max(getattr(message, "binning_x", 0), getattr(message, "binning_y", 0)) > 1 or is_part:
         raise ValueError(
             f"the camera_info of the {side} camera is of binned images or of a part of the sensor (roi), which bdis "
             "does not apply: give the calibration of the images as they are (--calib FILE)"
         )
+    model = str(message.distortion_model)
+    if model not in _DISTORTION_MODELS and any(values["d"]):
+        raise ValueError(
+            f"the {side} camera has the distortion model {printable(repr(model))[:40]}, which is not known"
+        )
     width, height = int(message.width), int(message.height)
-    return {**values, "width": width, "height": height, "distortion_model": str(message.distortion_model)}
+    return {**values, "width": width, "height": height, "distortion_model": model}
 
 
 # --- Disparity and points ---------------------------------------------------------------------------------------------
