@@ -76,6 +76,11 @@ class RigOptions:
         return [*(self.calib or []), *([] if self.calib_right is None else [self.calib_right])]
 
     @property
+    def is_given(self) -> bool:
+        """Whether the options describe the cameras, so that what the source says of them does not count."""
+        return bool(self.calib) or self.focal is not None
+
+    @property
     def calib_name(self) -> str:
         """Name of the calibration file, for messages; empty without one."""
         return self.calib_files[0].name if self.calib_files else ""
@@ -220,10 +225,16 @@ class CameraOptions(RigOptions):
         ),
     ] = None
 
-    def check(self) -> None:
-        """Raise UsageError if options contradict each other."""
+    def check(self, *, rectifies_without_file: bool = False) -> None:
+        """Raise UsageError if options contradict each other.
+
+        Parameters
+        ----------
+        rectifies_without_file : bool
+            The source brings a calibration that its images can be rectified with.
+        """
         super().check()
-        if not self.calib and self.rectify:
+        if not self.calib and self.rectify and not rectifies_without_file:
             raise UsageError("--rectify needs --calib")
 
     def _are_raw(

@@ -273,6 +273,7 @@ def _about_source(options: SourceOptions, source: Source) -> dict[str, Any]:
         "fps": source.fps,
         "bytes": [Path(place).stat().st_size for place in places if Path(place).is_file()],
         "frames": source.length,
+        **({} if options.topics is None else {"topics": list(options.topics)}),
     }
 
 

@@ -34,8 +34,9 @@ class SourceOptions:
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Video file, folder of image pairs, data set, camera (0 or /dev/video0), URL, or a rendered scene "
-            "such as render:colon; if RIGHT is given, only the left view.",
+            help="Video file, folder of image pairs, data set, recording of ROS (.bag, .mcap, or the folder of a "
+            "ROS 2 bag), camera (0 or /dev/video0), URL, or a rendered scene such as render:colon; if RIGHT is given, "
+            "only the left view.",
         ),
     ]
     right: Annotated[
@@ -50,6 +51,13 @@ class SourceOptions:
     fps: Annotated[
         float | None,
         typer.Option(metavar="N", help="Frame rate of a folder of images, or the one to request from a camera."),
+    ] = None
+    topics: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="LEFT RIGHT",
+            help="Topics of both views in a recording of ROS.  [default: found by their names and camera_info]",
+        ),
     ] = None
 
 
@@ -72,6 +80,13 @@ class OpenedSource(NamedTuple):
     camera: Rectifier | Rig | None
     first: StereoFrame
     remarks: list[str]
+
+    def say_origin(self) -> None:
+        """Print how the source was understood, and its calibration."""
+        for remark in self.source.remarks:
+            terminal.say(f"source: {remark}")
+        if self.remarks:
+            terminal.say(f"calibration: {', '.join(self.remarks)}")
 
     @property
     def rig(self) -> Rig | None:
@@ -135,15 +150,22 @@ def open_with_camera(options: SourceOptions, camera: CameraOptions, *, color: bo
     ValueError
         There is no frame that can be read, or the calibration does not fit the frames.
     """
-    from ..video.sources import open_source
+    from ..connections.ros.bag import is_bag
+    from ..video.sources import BagSource, open_source
 
-    camera.check()
+    brings_calibration = is_bag(options.source) and not camera.is_given
+    camera.check(rectifies_without_file=brings_calibration)
     source = open_source(
         options.source, options.right, layout=options.layout, squeezed=options.squeezed,
-        deinterlace=options.deinterlace, fps=options.fps, color=color,
+        deinterlace=options.deinterlace, fps=options.fps, color=color, topics=options.topics,
+        rectify=camera.rectify if brings_calibration else None,
     )  # fmt: skip
     try:
         first = _first_frame(source)
+        if isinstance(source, BagSource) and not camera.is_given:
+            own = source.camera
+            source.close()
+            return OpenedSource(source, own, first, source.camera_remarks)
         rig, raw_cameras, remarks = camera.load(_pairs(first, source))
         if not source.is_live:  # it is opened again at the first frame; a camera goes on
             source.close()

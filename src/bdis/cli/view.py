@@ -73,6 +73,7 @@ def view(
     bdis view surgery.mp4 --calib endoscope.yaml
     bdis view left.png right.png --calib endoscope.yaml
     bdis view 0 --layout side-by-side --calib endoscope.yaml
+    bdis view recording.bag
     bdis view render:colon
 
     The settings can be changed on the page. Ctrl-C ends.
@@ -87,8 +88,7 @@ def view(
     settings = opened.settings_of_rig(settings, set_ or [], camera.calib_name)
     if opened.source.layout is not None:
         terminal.say(f"layout: {opened.source.layout}")
-    if opened.remarks:
-        terminal.say(f"calibration: {', '.join(opened.remarks)}")
+    opened.say_origin()
     show(
         opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth, start_s=start_s,
         average_frames=average_frames,

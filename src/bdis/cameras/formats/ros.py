@@ -57,7 +57,10 @@ def camera_info_pair(left: dict[str, Any], right: dict[str, Any], millimetres: f
         "left_matrix": k1, "left_distortion": d1, "right_matrix": k2, "right_distortion": d2,
         "rotation": r2.T @ r1, "translation_mm": r2.T @ baseline, "fisheye": fisheye,
     }  # fmt: skip
-    return CalibrationFile("ROS camera_info pair", unit, size, rectified, raw)
+    in_mm = np.array([1, 1, 1, millimetres])
+    return CalibrationFile(
+        "ROS camera_info pair", unit, size, rectified, raw, rectification=(r1, r2, p1 * in_mm, p2 * in_mm)
+    )
 
 
 def _right_values(file: CalibrationText) -> dict[str, Any]:

@@ -72,11 +72,16 @@ class Content(Protocol):
 
 
 class FileContent:
-    """The bytes of a file, of which a slice is read when it is asked for."""
+    """The bytes of a file, of which a slice is read when it is asked for.  After ``close`` it is opened again."""
 
     def __init__(self, path: Path):
-        self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._path, self._handle = path, -1
+        self._open()
         self._size = os.fstat(self._handle).st_size
+
+    def _open(self) -> None:
+        if self._handle < 0:
+            self._handle = os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
     def __len__(self) -> int:
         return self._size
@@ -84,6 +89,7 @@ class FileContent:
     def __getitem__(self, part: slice, /) -> bytes:
         begin, end, _ = part.indices(self._size)
         pieces = []
+        self._open()
         while begin < end:
             os.lseek(self._handle, begin, os.SEEK_SET)
             piece = os.read(self._handle, end - begin)
@@ -146,7 +152,7 @@ class MessageFile(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; it is opened again when a message is read."""
 
     def _add_topic(self, number: int, topic: Topic) -> None:
         if self.topics.setdefault(number, topic) != topic:

@@ -316,12 +316,26 @@ def camera_info_fields(rig: Rig, side: Side) -> Fields:
     }  # fmt: skip
 
 
+def is_calibrated(message: Any) -> bool:
+    """Whether a ``sensor_msgs/CameraInfo`` has a calibration; the K of a camera without one is 0.
+
+    Examples
+    --------
+    >>> is_calibrated(SimpleNamespace(K=np.zeros(9)))
+    False
+    """
+    return bool(np.any(_numbers(message, "k")))
+
+
+def _numbers(message: Any, name: str) -> Array:
+    """The numbers of a matrix, whose name ROS 1 writes in capitals."""
+    value = getattr(message, name, None)
+    return np.asarray(getattr(message, name.upper(), ()) if value is None else value, np.float64)
+
+
 def _camera_info_values(message: Any, side: str) -> dict[str, Any]:
     """Names and values as in a camera_info file."""
-    values = {}
-    for name in "dkrp":
-        value = getattr(message, name, None)
-        values[name] = np.asarray(getattr(message, name.upper(), ()) if value is None else value, np.float64).tolist()
+    values: dict[str, list[float]] = {name: _numbers(message, name).tolist() for name in "dkrp"}
     if not any(values["k"]) or not any(values["p"]):
         raise ValueError(f"the camera_info of the {side} camera has no calibration: its K or P is 0")
     roi: Any = getattr(message, "roi", None)

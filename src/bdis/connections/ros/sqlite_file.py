@@ -25,8 +25,7 @@ class SqliteFile(MessageFile):
         super().__init__(path, wants)
         with open(path, "rb"):  # SQLite does not say why it cannot open a file
             pass
-        # Opened in one thread and read in another, but never by two at once.
-        self._file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        self._opened: sqlite3.Connection | None = None
         try:
             self._list()
         except sqlite3.Error as error:
@@ -36,8 +35,16 @@ class SqliteFile(MessageFile):
             self.close()
             raise
 
+    @property
+    def _file(self) -> sqlite3.Connection:
+        if self._opened is None:
+            # Opened in one thread and read in another, but never by two at once.
+            place = f"{self.path.absolute().as_uri()}?mode=ro"
+            self._opened = sqlite3.connect(place, uri=True, check_same_thread=False)
+            self._opened.execute("PRAGMA trusted_schema = OFF")
+        return self._opened
+
     def _list(self) -> None:
-        self._file.execute("PRAGMA trusted_schema = OFF")
         tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('topics', 'messages')"
         if self._file.execute(tables).fetchone() != (2,):
             raise ValueError(f"{self.path} is not of a ROS 2 bag: it has no tables topics and messages")
@@ -70,4 +77,6 @@ class SqliteFile(MessageFile):
         return row[0]
 
     def close(self) -> None:
-        self._file.close()
+        if self._opened is not None:
+            self._opened.close()
+        self._opened = None
