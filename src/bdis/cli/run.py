@@ -16,6 +16,7 @@ import typer
 
 from .. import __version__
 from . import terminal
+from .bag_options import BagOptions
 from .camera_options import CameraOptions
 from .frame_progress import frame_progress
 from .options import AverageFrames, Debug, Json, MaxDepth, Out, Preset, Set, Start, must_be, parse_names
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..cameras.rig import Rig
     from ..matching.matcher import StereoMatcher
     from ..matching.settings import Settings
-    from ..video.recording import Recording
+    from ..video.recording import BagPlan, Recording
     from ..video.sources import Source
     from ..video.stream.depth_stream import DepthStream
 
@@ -47,7 +48,8 @@ def run(
             metavar="NAMES",
             help="What to write, separated by commas. One file per frame: depth, disparity, probability, sigma (the "
             "standard deviation of the depth), cloud. One file in all: video (the depth, lossless FFV1), preview (an "
-            f"MP4 to look at).  [default: {','.join(DEFAULT_SAVE)}]",
+            "MP4 to look at), bag (MCAP of ROS 2), ros1-bag (.bag of ROS 1).  "
+            f"[default: {','.join(DEFAULT_SAVE)}]",
         ),
     ] = None,
     every: Annotated[
@@ -84,6 +86,7 @@ def run(
             "mm up to 655.35 mm, 1 whole mm up to 65.5 m. What is farther is unknown in the video, and counted.",
         ),
     ] = 100,
+    bag_options: BagOptions,
     source_options: SourceOptions,
     json: Json = False,
     debug: Debug = False,
@@ -94,6 +97,7 @@ def run(
     bdis run surgery.mp4 --calib endoscope.yaml -o result
     bdis run left.mp4 right.mp4 --calib endoscope.yaml --start 1:30 --stop 2:00 --save video,cloud --every 5
     bdis run surgery.mp4 --calib endoscope.yaml -o result --resume
+    bdis run recording.bag --save bag -o result
     bdis run render:colon --preset fast --save depth
 
     Besides what --save names, frames.csv is written with the time of every frame, manifest.json with all settings, and
@@ -115,7 +119,8 @@ def run(
     from ..video.stream.depth_stream import DepthStream
 
     wanted = None if save is None else tuple(parse_names("--save", save, tuple(OUTPUTS)))
-    settings = _settings(preset, set_ or [], wanted or DEFAULT_SAVE)
+    bag = bag_options.plan(wanted or DEFAULT_SAVE)
+    settings = _settings(preset, set_ or [], wanted or DEFAULT_SAVE, bag)
     near_far = _parse_range(depth_range)
     _check_steps(steps_per_mm)
     earlier = read_manifest(out) if resume else None
@@ -133,7 +138,15 @@ def run(
         # A frame builds on the one before if it is averaged with it, or takes over where its rows were.
         remembers = average_frames and (settings.smoothing > 0 or settings.align_rows == "auto")
         plan = RecordingPlan(
-            outputs, opened.shape, opened.rig, fps, max_depth, steps_per_mm, near_far, remembers=remembers
+            outputs,
+            opened.shape,
+            opened.rig,
+            fps,
+            max_depth,
+            steps_per_mm,
+            near_far,
+            remembers=remembers,
+            bag=bag,
         )
         about = {
             "bdis": __version__,
@@ -206,9 +219,9 @@ def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]
     return tuple(name for name in OUTPUTS if name in wanted)
 
 
-def _settings(preset: str, assignments: list[str], save: tuple[str, ...]) -> Settings:
+def _settings(preset: str, assignments: list[str], save: tuple[str, ...], bag: BagPlan) -> Settings:
     """Settings of the matcher; with a variance only if it is saved, because it takes time."""
-    from ..video.recording import OUTPUTS
+    from ..video.recording import BAGS, OUTPUTS
     from .presets import parse_settings, with_uncertainty
 
     settings = parse_settings(preset, assignments)
@@ -216,6 +229,8 @@ def _settings(preset: str, assignments: list[str], save: tuple[str, ...]) -> Set
         settings = with_uncertainty(settings, assignments)
     if "sigma" in save and settings.variance is False:
         raise UsageError("--save sigma needs the variance, which --set variance=false turns off")
+    if any(name in BAGS for name in save) and "sigma" in bag.contents and settings.variance is False:
+        raise UsageError("a bag with sigma needs the variance, which --set variance=false turns off: --bag-contents")
     return settings
 
 

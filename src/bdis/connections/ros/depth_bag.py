@@ -29,7 +29,7 @@ CONTENTS = {
     "cloud": ("points2", CLOUD),
     "image": ("left/image_rect_color", IMAGE),
 }
-DEFAULT_CONTENTS = ("disparity", "depth", "sigma")  # 3.7 MB a frame at 640x480; a cloud adds 6 MB
+DEFAULT_CONTENTS: tuple[str, ...] = ("disparity", "depth", "sigma")  # 3.7 MB a frame at 640x480; a cloud adds 6 MB
 NAMESPACE = "/stereo"
 FRAME_ID = "stereo_left_optical_frame"
 _CAMERAS = {"left": "left/camera_info", "right": "right/camera_info"}
@@ -116,7 +116,6 @@ class DepthBag:
         sigma_mm: Array | None = None,
         cloud: Cloud | None = None,
         left: Array | None = None,
-        searched: tuple[float, float] | None = None,
     ) -> None:
         """Add a frame.
 
@@ -134,8 +133,6 @@ class DepthBag:
             For "cloud".
         left : ndarray of uint8 or uint16, shape (h, w) or (h, w, 3), optional
             The rectified left image, for "image".
-        searched : (float, float), optional
-            Smallest and largest disparity that were looked for, px.
 
         Raises
         ------
@@ -148,7 +145,7 @@ class DepthBag:
         ]
         for name in self._contents:
             if name == "disparity":
-                fields = disparity_fields(disparity, self._rig, searched)
+                fields = disparity_fields(disparity, self._rig)
             elif name == "depth":
                 fields = depth_fields(depth_mm)
             elif name == "depth-mm":

@@ -1,10 +1,11 @@
 """Recordings: depth of a whole video on the disk, written so that an interruption loses nothing, and read back."""
 
+from .bag_output import BagPlan
 from .clip_range import range_of_clip
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo, read_depth_video
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
 from .manifest import MANIFEST, read_manifest
-from .outputs import OUTPUTS, Output, RecordingPlan
+from .outputs import BAGS, OUTPUTS, Output, RecordingPlan
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
 from .recording import RIG_FILE, Recording, is_complete
 from .recording_folder import check_new
@@ -12,6 +13,7 @@ from .restart import Restart
 from .writer import FrameWriter
 
 __all__ = [
+    "BAGS",
     "DEPTH_VIDEO",
     "FRAME_LOG",
     "MANIFEST",
@@ -20,6 +22,7 @@ __all__ = [
     "PREVIEW_VIDEO",
     "RIG_FILE",
     "STEPS_PER_MM",
+    "BagPlan",
     "DepthVideo",
     "FrameLog",
     "FrameRecord",

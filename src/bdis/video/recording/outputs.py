@@ -12,7 +12,9 @@ from typing import Any
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array
+from ...connections.ros import bag1_file, mcap_file
 from ..stream.depth_stream import DepthFrame
+from .bag_output import BagPlan, BagWriter
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo
 from .frame_files import (
     FrameFiles,
@@ -25,6 +27,7 @@ from .frame_files import (
 )
 from .preview_picture import PreviewPicture
 from .preview_video import PREVIEW_PART, PREVIEW_VIDEO, PreviewVideo
+from .video_file import count_readable_frames
 from .writer import FrameWriter
 
 COUNT = "pixels_beyond"
@@ -56,6 +59,8 @@ class RecordingPlan:
     remembers : bool
         A frame builds on the ones before it: what the next one needs of them is kept, so that a recording that is
         continued has the same bits as one that was never interrupted.
+    bag : BagPlan
+        What a bag has.
 
     Raises
     ------
@@ -78,6 +83,7 @@ class RecordingPlan:
     near_far: tuple[float, float] | None = None
     clip_range: tuple[float, float] | None = None
     remembers: bool = True
+    bag: BagPlan = field(default_factory=BagPlan)
 
     def __post_init__(self) -> None:
         for name in self.save:
@@ -131,6 +137,8 @@ class Output:
         A video is continued after a multiple of so many frames: from there on it does not depend on earlier ones.
     ending : str or None
         Of the files, if there is one for each frame.
+    count : callable
+        Counts the complete frames of a video that an earlier run has left; 0 if there is none.
     """
 
     path: str
@@ -142,6 +150,7 @@ class Output:
     is_video: bool = False
     continued_every: int = 1
     ending: str | None = None
+    count: Callable[[Path], int] = count_readable_frames
 
 
 class DepthVideoWriter(FrameWriter):
@@ -212,7 +221,22 @@ def _files(folder: str, ending: str, write_file: WriteFile, **uses: bool) -> Out
     def open_files(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
         return FrameFiles(path, ending, write_file, plan.rig, plan.max_depth_mm)
 
-    return Output(folder, open_files, ending=ending, **uses)
+    return Output(folder, open_files, ending=ending, **uses)  # type: ignore[arg-type]  # of the flags only
+
+
+def _bag(name: str, is_ros1: bool, count: Callable[[Path], int]) -> Output:
+    """A bag of ROS: like a video, one file for all frames."""
+
+    def open_bag(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
+        assert plan.rig is not None
+        return BagWriter(
+            path, plan.bag, plan.rig, plan.shape,
+            max_depth_mm=plan.max_depth_mm, is_ros1=is_ros1, keep=earlier.frames,
+        )  # fmt: skip
+
+    return Output(
+        name, open_bag, needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True, is_video=True, count=count
+    )
 
 
 OUTPUTS = {
@@ -227,4 +251,7 @@ OUTPUTS = {
     "preview": Output(
         PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True, continued_every=PREVIEW_PART
     ),
+    "bag": _bag("depth.mcap", False, mcap_file.count_frames),
+    "ros1-bag": _bag("depth.bag", True, bag1_file.count_frames),
 }
+BAGS = ("bag", "ros1-bag")
