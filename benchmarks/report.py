@@ -239,9 +239,9 @@ chosen with these six pairs and sets 30 and 31 in view: figures on other pairs a
 
 ## The paper's parts
 
-`paper` with one thing changed; how its text is read: [docs/paper.md](docs/paper.md). Presets that start at 0 do not reach the
-200 px of one rendered scene. A frame without any scored pixel is left out of the means; the authors' own settings know a
-few pixels of that scene, all wrong.
+`paper` with one thing changed; how its text is read: [docs/paper.md](docs/paper.md). Presets that start at 0 do not
+reach the 200 px of one rendered scene. A frame without any scored pixel is left out of the means; the authors' own
+settings know a few pixels of that scene, all wrong.
 
 {_scores(results["ablation"])}
 

@@ -1,4 +1,4 @@
-"""``bdis batch run`` while its scheduler, its workers and itself are killed with -9: the files are as if nothing had been.
+"""``bdis batch run`` while its scheduler, its workers and itself are killed with -9: the files stay the same.
 
 Not part of ``make test``; run it with ``make torture``.
 """

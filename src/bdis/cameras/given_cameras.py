@@ -80,6 +80,11 @@ class GivenCameras:
     only_rectified: bool = False
 
     @property
+    def are_given(self) -> bool:
+        """Whether anything is given, so that what the source says of its cameras does not count."""
+        return bool(self.calib) or self.focal is not None
+
+    @property
     def calib_name(self) -> str:
         """Name of the calibration file, for messages; empty without one."""
         return self.calib[0].name if self.calib else ""

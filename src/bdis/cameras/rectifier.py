@@ -25,6 +25,9 @@ class Rectifier:
     alpha : float, optional
         Zoom of the rectified images: 0 shows only pixels that the cameras saw, 1 keeps every pixel that they saw.
         Default: no zoom, as in ``cv2.stereoRectify``.
+    onto : tuple of ndarray, optional
+        Rotations R1 and R2, shape (3, 3), and projections P1 and P2, shape (3, 4), in px and mm, of the rectified
+        cameras, where others have decided on them.  Default: as ``cv2.stereoRectify`` finds them.
 
     Attributes
     ----------
@@ -42,7 +45,7 @@ class Rectifier:
     ImportError
         OpenCV is not installed.
     ValueError
-        ``alpha`` is not from 0 to 1, or no rectified cameras follow from the calibration.
+        ``alpha`` is not from 0 to 1, no rectified cameras follow from the calibration, or ``onto`` is not of these.
 
     See Also
     --------
@@ -59,13 +62,23 @@ class Rectifier:
     ((240, 320), (240, 320, 3), 9)
     """
 
-    def __init__(self, cameras: StereoCalibration, *, alpha: float | None = None):
+    def __init__(
+        self,
+        cameras: StereoCalibration,
+        *,
+        alpha: float | None = None,
+        onto: tuple[Array, Array, Array, Array] | None = None,
+    ):
         if alpha is not None and not 0 <= alpha <= 1:
             raise ValueError(f"alpha must be None or from 0 to 1, but it is {alpha!r}")
         self._cv2 = require("cv2", "rectifying images")
         self.cameras = cameras
         try:
-            rotations, projections = _rectifying_matrices(self._cv2, cameras, alpha)
+            if onto is None:
+                rotations, projections = _rectifying_matrices(self._cv2, cameras, alpha)
+            else:
+                rotations, projections = list(onto[:2]), list(onto[2:])
+                _check_rectifies(rotations, cameras)
             self.rig = _rig_of(projections[0], projections[1], cameras.size)
         except (ArithmeticError, self._cv2.error) as error:
             raise ValueError("no rectified cameras follow from this calibration; are its matrices right?") from error
@@ -170,6 +183,17 @@ def _rectifying_matrices(cv2: Any, cameras: StereoCalibration, alpha: float | No
     return list(found[0:2]), list(found[2:4])
 
 
+def _check_rectifies(rotations: list[Array], cameras: StereoCalibration) -> None:
+    """Raise ValueError unless rotations make the cameras parallel, and the line between them horizontal."""
+    for name, rotation in zip(("left", "right"), rotations):
+        if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0:
+            raise ValueError(f"the {name} camera's R is not a rotation matrix")
+    left, right = rotations
+    x, y, z = right @ cameras.translation_mm
+    if np.abs(right @ cameras.rotation - left).max() > 1e-3 or np.hypot(y, z) > 1e-3 * abs(x):
+        raise ValueError("the rotations of the rectified cameras do not fit those of the raw ones")
+
+
 def _is_distortion_valid(
     distortion: Array, rotation: Array, projection: Array, cameras: StereoCalibration
 ) -> NDArray[np.bool_]:
@@ -201,7 +225,7 @@ def _rig_of(left: Array, right: Array, size: tuple[int, int]) -> Rig:
         focal_px=focal,
         cx=cx,
         cy=float(left[1, 2]),
-        baseline_mm=-float(right[0, 3]) / focal,
+        baseline_mm=float(left[0, 3] - right[0, 3]) / focal,
         cx_right=None if cx_right == cx else cx_right,
         size=size,
     )

@@ -102,10 +102,16 @@ class CameraOptions(RigOptions):
         ),
     ] = None
 
-    def check(self) -> None:
-        """Raise UsageError if options contradict each other."""
+    def check(self, *, rectifies_without_file: bool = False) -> None:
+        """Raise UsageError if options contradict each other.
+
+        Parameters
+        ----------
+        rectifies_without_file : bool
+            The source brings a calibration that its images can be rectified with.
+        """
         super().check()
-        if not self.calib and self.rectify:
+        if not self.calib and self.rectify and not rectifies_without_file:
             raise UsageError("--rectify needs --calib")
 
     def given(self) -> GivenCameras:

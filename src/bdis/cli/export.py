@@ -15,12 +15,13 @@ from .camera_options import CameraOptions
 from .frame_progress import frame_progress
 from .options import UNITS, Debug, Json, Out, must_be
 from .terminal import UsageError
-from .video_source import OpenedSource, SourceOptions, open_with_camera
+from .video_source import SourceOptions, open_with_camera
 
 if TYPE_CHECKING:
     from ..cameras.rig import Rig
     from ..common.arrays import Array
     from ..connections.exports import ExportFrame
+    from ..video.opened_source import OpenedSource
     from ..video.recording import FrameRecord, RecordedDepth
 
 NAMES = ("endonerf", "tum", "colmap-depth", "nerfstudio", "zarr")
@@ -202,9 +203,11 @@ def _open_source(recorded: RecordedDepth, places: list[str] | None, camera: Came
         raise ValueError(f"{recorded.folder} was recorded with another calibration file, or without one; give the same")
     about, is_folder = recorded.source, Path(places[0]).is_dir()
     fps = about.get("fps") if is_folder else None
+    topics = about.get("topics")
     options = SourceOptions(
-        places[0], places[1] if len(places) == 2 else None, about.get("layout"), bool(about.get("squeezed")),
-        bool(about.get("deinterlace")), fps,
+        source=places[0], right=places[1] if len(places) == 2 else None, layout=about.get("layout"),
+        squeezed=bool(about.get("squeezed")), deinterlace=bool(about.get("deinterlace")), fps=fps,
+        topics=None if topics is None else tuple(topics),
     )  # fmt: skip
     with terminal.working("opening the source"):
         opened = open_with_camera(options, camera, color=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .bag_options import BagOptions
 from .options import AverageFrames, MaxDepth, Preset, Set, Start, must_be, parse_names
 from .terminal import UsageError
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from ..video.recording.run_request import RunRequest
 
 
-@dataclass(frozen=True)
-class RecordOptions:
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions(BagOptions):
     """The options that say what is recorded."""
 
     save: Annotated[
@@ -26,7 +27,8 @@ class RecordOptions:
             metavar="NAMES",
             help="What to write, separated by commas. One file per frame: depth, disparity, probability, left (the "
             "rectified left image), sigma (the standard deviation of the depth), cloud. One file in all: video (the "
-            "depth, lossless FFV1), preview (an MP4 to look at).  [default: video,preview]",
+            "depth, lossless FFV1), preview (an MP4 to look at), bag (MCAP of ROS 2), ros1-bag (.bag of ROS 1).  "
+            "[default: video,preview]",
         ),
     ] = None
     every: Annotated[
@@ -64,13 +66,12 @@ class RecordOptions:
     def request(self, source: SourceRequest) -> RunRequest:
         """All of it, without what belongs to a command line."""
         from ..video.recording import OUTPUTS
-        from ..video.recording.run_request import RunRequest
+        from ..video.recording.run_request import DEFAULT_SAVE, RunRequest
 
+        save = None if self.save is None else tuple(parse_names("--save", self.save, tuple(OUTPUTS)))
         return RunRequest(
-            source,
-            None if self.save is None else tuple(parse_names("--save", self.save, tuple(OUTPUTS))),
-            self.every, self.start, self.stop, self.preset, tuple(self.set_ or ()), self.average_frames, self.max_depth,
-            _parse_range(self.depth_range), self.steps_per_mm,
+            source, save, self.every, self.start, self.stop, self.preset, tuple(self.set_ or ()), self.average_frames,
+            self.max_depth, _parse_range(self.depth_range), self.steps_per_mm, self.bag_plan(save or DEFAULT_SAVE),
         )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ def run(
     bdis run surgery.mp4 --calib endoscope.yaml -o result
     bdis run left.mp4 right.mp4 --calib endoscope.yaml --start 1:30 --stop 2:00 --save video,cloud --every 5
     bdis run surgery.mp4 --calib endoscope.yaml -o result --resume
+    bdis run recording.bag --save bag -o result
     bdis run render:colon --preset fast --save depth
 
     Besides what --save names, frames.csv is written with the time of every frame, manifest.json with all settings, and
@@ -61,7 +62,6 @@ def run(
     earlier = read_manifest(out) if resume else None
     if earlier is None:
         check_new(out)
-    camera_options.check()
     prepared = request.prepare(resume=resume, warn=terminal.warn, working=terminal.working)
     opened, warnings = prepared.opened, FrameWarnings()
     source = opened.source

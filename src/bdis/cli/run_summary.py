@@ -34,6 +34,7 @@ def report(
     source, layout = opened.source.name, opened.source.layout
     views = "" if layout is None else f", {layout}"
     rows: list[tuple[str, str]] = [("source", f"{source}{views}, {width}x{height}, preset {preset}")]
+    rows += [("", remark) for remark in opened.source.remarks]
     rows += [("calibration", remark) for remark in opened.remarks]
     rows.append(("frames", f"{recording.frames}" + (f", {resumed_after} of them before" if resumed_after else "")))
     if statistics.frames > 1:

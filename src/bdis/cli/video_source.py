@@ -31,6 +31,13 @@ class ViewOptions:
         float | None,
         typer.Option(metavar="N", help="Frame rate of a folder of images, or the one to request from a camera."),
     ] = None
+    topics: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="LEFT RIGHT",
+            help="Topics of both views in a recording of ROS.  [default: found by their names and camera_info]",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +48,9 @@ class SourceOptions(ViewOptions):
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Video file, folder of image pairs, data set, camera (0 or /dev/video0), URL, or a rendered scene "
-            "such as render:colon; if RIGHT is given, only the left view.",
+            help="Video file, folder of image pairs, data set, recording of ROS (.bag, .mcap, or the folder of a "
+            "ROS 2 bag), camera (0 or /dev/video0), URL, or a rendered scene such as render:colon; if RIGHT is given, "
+            "only the left view.",
         ),
     ]
     right: Annotated[
@@ -50,12 +58,29 @@ class SourceOptions(ViewOptions):
     ] = None
 
     def request(self, camera: CameraOptions) -> SourceRequest:
-        """The source with its cameras, without what belongs to a command line."""
+        """The source with its cameras, without what belongs to a command line.
+
+        Raises
+        ------
+        UsageError
+            Options contradict each other.
+        """
+        from ..connections.ros.bag import is_bag
         from ..video.opened_source import SourceRequest
 
+        camera.check(rectifies_without_file=is_bag(self.source))
+
         return SourceRequest(
-            self.source, self.right, self.layout, self.squeezed, self.deinterlace, self.fps, camera.given()
+            self.source, self.right, self.layout, self.squeezed, self.deinterlace, self.fps, self.topics, camera.given()
         )
+
+
+def say_origin(opened: OpenedSource) -> None:
+    """Print how a source was understood, and its calibration."""
+    for remark in opened.source.remarks:
+        terminal.say(f"source: {remark}")
+    if opened.remarks:
+        terminal.say(f"calibration: {', '.join(opened.remarks)}")
 
 
 def open_with_camera(options: SourceOptions, camera: CameraOptions, *, color: bool) -> OpenedSource:
@@ -81,7 +106,6 @@ def open_with_camera(options: SourceOptions, camera: CameraOptions, *, color: bo
     ValueError
         There is no frame that can be read, or the calibration does not fit the frames.
     """
-    camera.check()
     return options.request(camera).open(color=color, warn=terminal.warn, working=terminal.working)
 
 

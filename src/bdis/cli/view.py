@@ -14,7 +14,7 @@ import typer
 from . import terminal
 from .camera_options import CameraOptions
 from .options import AverageFrames, Debug, MaxDepth, Preset, Set, Start, must_be
-from .video_source import FrameWarnings, SourceOptions, open_with_camera
+from .video_source import FrameWarnings, SourceOptions, open_with_camera, say_origin
 
 if TYPE_CHECKING:
     from ..cameras.rectifier import Rectifier
@@ -73,6 +73,7 @@ def view(
     bdis view surgery.mp4 --calib endoscope.yaml
     bdis view left.png right.png --calib endoscope.yaml
     bdis view 0 --layout side-by-side --calib endoscope.yaml
+    bdis view recording.bag
     bdis view render:colon
 
     The settings can be changed on the page. Ctrl-C ends.
@@ -89,8 +90,7 @@ def view(
     settings = opened.settings_of_rig(settings, set_ or [], camera.calib_name)
     if opened.source.layout is not None:
         terminal.say(f"layout: {opened.source.layout}")
-    if opened.remarks:
-        terminal.say(f"calibration: {', '.join(opened.remarks)}")
+    say_origin(opened)
     show(
         opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth, start_s=start_s,
         average_frames=average_frames,

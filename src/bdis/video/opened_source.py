@@ -16,8 +16,9 @@ from ..cameras.rig import Rig
 from ..cameras.rig_settings import with_rig
 from ..common.arrays import Array
 from ..common.bad_request import BadRequest
+from ..connections.ros.bag import is_bag
 from ..matching.settings import Settings
-from .sources import BadFrame, Source, StereoFrame, open_source
+from .sources import BadFrame, BagSource, Source, StereoFrame, open_source
 
 _log = logging.getLogger(__name__)
 FRAMES_BETWEEN_LOOKS = 10  # for a further look at whether frames are rectified
@@ -40,8 +41,10 @@ class SourceRequest:
         Each view has half its width or height; the video is interlaced.
     fps : float, optional
         Of a folder of images, or to request from a camera.
+    topics : (str, str), optional
+        Of both views in a recording of ROS.  Default: found.
     cameras : GivenCameras
-        The cameras.
+        The cameras; what they say takes precedence over what the source says.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class SourceRequest:
     squeezed: bool = False
     deinterlace: bool = False
     fps: float | None = None
+    topics: tuple[str, str] | None = None
     cameras: GivenCameras = field(default_factory=GivenCameras)
 
     def open(
@@ -85,12 +89,17 @@ class SourceRequest:
         OSError
             There is no such file.
         """
+        uses_own = is_bag(self.source) and not self.cameras.are_given  # its calibration, of raw cameras maybe
         source = open_source(
             self.source, self.right, layout=self.layout, squeezed=self.squeezed, deinterlace=self.deinterlace,
-            fps=self.fps, color=color,
+            fps=self.fps, color=color, topics=self.topics, rectify=self.cameras.rectify if uses_own else None,
         )  # fmt: skip
         try:
             first = _first_frame(source)
+            if isinstance(source, BagSource) and uses_own:
+                own = source.camera
+                source.close()
+                return OpenedSource(source, own, first, source.camera_remarks)
             rig, raw_cameras, remarks = self.cameras.load(_pairs(first, source), warn=warn, working=working)
             if not source.is_live:  # it is opened again at the first frame; a camera goes on
                 source.close()

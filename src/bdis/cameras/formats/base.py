@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from ...common.arrays import Array
 from ...common.reading import check_pixels
 from .yaml_subset import parse_yaml
 
@@ -39,6 +40,9 @@ class CalibrationFile:
     raw_lacks : str
         What must still be given to rectify raw images, for messages; empty if nothing.  Otherwise ``raw`` is only near
         the truth: enough to notice that images are raw.
+    rectification : tuple of ndarray or None
+        Rotations R1 and R2, shape (3, 3), and projections P1 and P2, shape (3, 4), in px and mm, by which ``rectified``
+        follows from ``raw``; None if they are not known.
     """
 
     format: str
@@ -47,6 +51,7 @@ class CalibrationFile:
     rectified: dict[str, Any] | None = None
     raw: dict[str, Any] | None = None
     raw_lacks: str = ""
+    rectification: tuple[Array, Array, Array, Array] | None = None
 
 
 @dataclass(frozen=True)

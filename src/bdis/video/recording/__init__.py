@@ -1,10 +1,11 @@
 """Recordings: depth of a whole video on the disk, written so that an interruption loses nothing, and read back."""
 
+from .bag_output import BagPlan
 from .clip_range import range_of_clip
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo, read_depth_video
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
 from .manifest import MANIFEST, read_manifest
-from .outputs import OUTPUTS, Output, RecordingPlan
+from .outputs import BAGS, OUTPUTS, Output, RecordingPlan
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
 from .recorded import RecordedDepth, RecordedFrame
 from .recording import RIG_FILE, Recording, is_complete
@@ -13,6 +14,7 @@ from .restart import Restart
 from .writer import FrameWriter
 
 __all__ = [
+    "BAGS",
     "DEPTH_VIDEO",
     "FRAME_LOG",
     "MANIFEST",
@@ -21,6 +23,7 @@ __all__ = [
     "PREVIEW_VIDEO",
     "RIG_FILE",
     "STEPS_PER_MM",
+    "BagPlan",
     "DepthVideo",
     "FrameLog",
     "FrameRecord",

@@ -12,7 +12,9 @@ from typing import Any
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array
+from ...connections.ros import bag1_file, mcap_file
 from ..stream.depth_stream import DepthFrame
+from .bag_output import BagPlan, BagWriter
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo
 from .frame_files import (
     FrameFiles,
@@ -27,6 +29,7 @@ from .frame_files import (
 from .frame_log import FrameRecord
 from .preview_picture import PreviewPicture
 from .preview_video import PREVIEW_PART, PREVIEW_VIDEO, PreviewVideo
+from .video_file import count_readable_frames
 from .writer import FrameWriter
 
 COUNT = "pixels_beyond"
@@ -60,6 +63,8 @@ class RecordingPlan:
         continued has the same bits as one that was never interrupted.
     first_s : float, optional
         Time of the first frame of the whole recording, of which this is a later piece.
+    bag : BagPlan
+        What a bag has.
 
     Raises
     ------
@@ -83,6 +88,7 @@ class RecordingPlan:
     clip_range: tuple[float, float] | None = None
     remembers: bool = True
     first_s: float | None = None
+    bag: BagPlan = field(default_factory=BagPlan)
 
     def __post_init__(self) -> None:
         for name in self.save:
@@ -136,6 +142,10 @@ class Output:
         A video is continued after a multiple of so many frames: from there on it does not depend on earlier ones.
     ending : str or None
         Of the files, if there is one for each frame.
+    can_be_joined : bool
+        Frames that were written to another file can be taken over (:meth:`FrameWriter.append`).
+    count : callable
+        Counts the complete frames of a video that an earlier run has left; 0 if there is none.
     """
 
     path: str
@@ -147,6 +157,8 @@ class Output:
     is_video: bool = False
     continued_every: int = 1
     ending: str | None = None
+    can_be_joined: bool = True
+    count: Callable[[Path], int] = count_readable_frames
 
 
 class DepthVideoWriter(FrameWriter):
@@ -223,7 +235,23 @@ def _files(folder: str, ending: str, write_file: WriteFile, **uses: bool) -> Out
     def open_files(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
         return FrameFiles(path, ending, write_file, plan.rig, plan.max_depth_mm)
 
-    return Output(folder, open_files, ending=ending, **uses)
+    return Output(folder, open_files, ending=ending, **uses)  # type: ignore[arg-type]  # of the flags only
+
+
+def _bag(name: str, is_ros1: bool, count: Callable[[Path], int]) -> Output:
+    """A bag of ROS: like a video, one file for all frames."""
+
+    def open_bag(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
+        assert plan.rig is not None
+        return BagWriter(
+            path, plan.bag, plan.rig, plan.shape,
+            max_depth_mm=plan.max_depth_mm, is_ros1=is_ros1, keep=earlier.frames,
+        )  # fmt: skip
+
+    return Output(
+        name, open_bag, needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True, is_video=True,
+        can_be_joined=False, count=count,
+    )  # fmt: skip
 
 
 OUTPUTS = {
@@ -239,4 +267,7 @@ OUTPUTS = {
     "preview": Output(
         PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True, continued_every=PREVIEW_PART
     ),
+    "bag": _bag("depth.mcap", False, mcap_file.count_frames),
+    "ros1-bag": _bag("depth.bag", True, bag1_file.count_frames),
 }
+BAGS = ("bag", "ros1-bag")

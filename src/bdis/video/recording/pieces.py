@@ -66,7 +66,8 @@ def cut(run: PreparedRun, piece_frames: int) -> list[Piece]:
     Returns
     -------
     list of Piece
-        One piece if the source cannot be cut: its length is not known, or it cannot jump to a time.
+        One piece if the source cannot be cut, as its length is not known or it cannot jump to a time, or if an output
+        cannot be joined.
 
     Examples
     --------
@@ -81,7 +82,8 @@ def cut(run: PreparedRun, piece_frames: int) -> list[Piece]:
     source, plan = run.opened.source, run.plan
     first = frame_at(source, run.start_s, run.opened.first)
     adapts = "preview" in plan.save and plan.near_far is None and plan.clip_range is None
-    total = None if adapts or source.is_live or not source.seeks_quickly else run.total
+    is_joined = all(OUTPUTS[name].can_be_joined for name in plan.save)
+    total = None if adapts or not is_joined or source.is_live or not source.seeks_quickly else run.total
     begins = range(0, total or 1, piece_frames)
     firsts = [first.index + begin * run.request.every for begin in begins]
     return [

@@ -20,7 +20,7 @@ from .depth_video import MOST_STEPS
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord
 from .inventory import Inventory, take_inventory
 from .manifest import MANIFEST, Manifest, read_manifest
-from .outputs import COUNT, OUTPUTS, Earlier, RecordingPlan
+from .outputs import BAGS, COUNT, OUTPUTS, Earlier, RecordingPlan
 from .recording_folder import check_new, lock_folder, make_folder, remove_parts
 from .restart import find_restart
 from .writer import FrameWriter
@@ -380,4 +380,6 @@ def manifest_of(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> Man
         "steps_per_mm": plan.steps_per_mm,
         "near_far": plan.near_far,
     }
+    if any(name in BAGS for name in plan.save):
+        run["bag"] = asdict(plan.bag)
     return Manifest(folder, run, None if plan.rig is None else asdict(plan.rig))

@@ -11,7 +11,7 @@ import logging
 import math
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,10 @@ from ...matching.matcher import StereoMatcher
 from ...matching.settings import Settings
 from ..opened_source import OpenedSource, SourceRequest, frame_at, parse_time
 from ..sources import Source
+from .bag_output import BagPlan
 from .clip_range import range_of_clip
 from .depth_video import MOST_STEPS, STEPS_PER_MM
-from .outputs import OUTPUTS, RecordingPlan
+from .outputs import BAGS, OUTPUTS, RecordingPlan
 
 DEFAULT_SAVE, DEFAULT_WITHOUT_RIG = ("video", "preview"), ("disparity", "preview")
 TIME_TOLERANCE_S = 1e-6  # a time may differ by less than this after it was written and read
@@ -60,6 +61,8 @@ class RunRequest:
         Range of the preview's colours.
     steps_per_mm : int
         Resolution of the depth video.
+    bag : BagPlan
+        What a bag has.
 
     Raises
     ------
@@ -84,6 +87,7 @@ class RunRequest:
     max_depth_mm: float | None = None
     near_far: tuple[float, float] | None = None
     steps_per_mm: int = STEPS_PER_MM
+    bag: BagPlan = field(default_factory=BagPlan)
 
     def __post_init__(self) -> None:
         self.settings()
@@ -101,6 +105,10 @@ class RunRequest:
             settings = with_uncertainty(settings, self.assignments)
         if "sigma" in save and settings.variance is False:
             raise BadRequest("--save sigma needs the variance, which --set variance=false turns off")
+        if any(name in BAGS for name in save) and "sigma" in self.bag.contents and settings.variance is False:
+            raise BadRequest(
+                "a bag with sigma needs the variance, which --set variance=false turns off: --bag-contents"
+            )
         return settings
 
     def prepare(
@@ -149,7 +157,7 @@ class RunRequest:
             remembers = self.average_frames and (settings.smoothing > 0 or settings.align_rows == "auto")
             plan = RecordingPlan(
                 outputs, opened.shape, opened.rig, fps, self.max_depth_mm, self.steps_per_mm, self.near_far,
-                remembers=remembers,
+                remembers=remembers, bag=self.bag,
             )  # fmt: skip
             about = {
                 "bdis": __version__,
@@ -281,6 +289,7 @@ def _about_source(request: SourceRequest, source: Source) -> dict[str, Any]:
         "fps": source.fps,
         "bytes": [Path(place).stat().st_size for place in places if Path(place).is_file()],
         "frames": source.length,
+        **({} if request.topics is None else {"topics": list(request.topics)}),
     }
 
 

@@ -46,7 +46,6 @@ class FrameWriter(ABC):
             The frame cannot be written; those before it are complete.
         """
 
-    @abstractmethod
     def append(self, path: Path, records: Sequence[FrameRecord]) -> None:
         """Take over frames that another writer of this output has written, without making them again.
 
@@ -64,6 +63,7 @@ class FrameWriter(ABC):
         ValueError
             They are not there, or were written by another version of an encoder.
         """
+        raise NotImplementedError(f"{type(self).__name__} cannot be joined")
 
     def close(self) -> None:
         """Write what is held back, and close all files."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from .bag import BAG, BagSource
 from .camera import CAMERA, CameraSource
 from .folder import FOLDER, IMAGE, DatasetSource, FolderSource, PictureSource
 from .rendered import RENDERED, RenderedSource
@@ -19,6 +20,7 @@ __all__ = [
     "KINDS",
     "LAYOUTS",
     "BadFrame",
+    "BagSource",
     "CameraSource",
     "DatasetSource",
     "FolderSource",
@@ -37,7 +39,9 @@ __all__ = [
 ]
 
 Place = str | int | os.PathLike[str]
-KINDS: tuple[SourceKind, ...] = (RENDERED, CAMERA, URL, FOLDER, IMAGE, VIDEO)  # the first that detects a place opens it
+KINDS: tuple[SourceKind, ...] = (
+    RENDERED, CAMERA, URL, BAG, FOLDER, IMAGE, VIDEO,
+)  # the first that detects a place opens it  # fmt: skip
 
 
 def open_source(
@@ -49,6 +53,8 @@ def open_source(
     deinterlace: bool = False,
     fps: float | None = None,
     color: bool = True,
+    topics: tuple[str, str] | None = None,
+    rectify: bool | None = None,
 ) -> Source:
     """Create a source of stereo frames from a file, folder, device or URL.
 
@@ -58,8 +64,8 @@ def open_source(
     ----------
     where : str, int or path
         Both views, or only the left one: a video file, a URL, a camera (0, "0" or "/dev/video0"), an image, a folder
-        of pairs, a folder of images that hold both views, a data set, or a rendered scene such as
-        "render:colon,frames=60".
+        of pairs, a folder of images that hold both views, a data set, a recording of ROS (.bag, .mcap, .db3 or the
+        folder of a ROS 2 bag), or a rendered scene such as "render:colon,frames=60".
     right : str, int or path, optional
         The right view if ``where`` is the left one; of the same kind.
     layout : {"side-by-side", "top-bottom"}, optional
@@ -72,6 +78,10 @@ def open_source(
         Frames per second of a folder (default 25), or to request from a camera.
     color : bool
         RGB frames of videos and cameras; False gives grey ones, which takes less time.
+    topics : (str, str), optional
+        Topics of the left and the right images in a recording of ROS.  Default: found by their names and camera_info.
+    rectify : bool, optional
+        Whether the images of a recording of ROS are to be rectified.  Default: told from the topic and the images.
 
     Returns
     -------
@@ -91,7 +101,7 @@ def open_source(
     >>> source.length, source.is_live
     (3, False)
     """
-    options = OpenOptions(Splitter(layout, squeezed), deinterlace, fps, color)
+    options = OpenOptions(Splitter(layout, squeezed), deinterlace, fps, color, topics, rectify)
     if right is not None and (layout is not None or squeezed):
         raise ValueError("layout and squeezed are for pictures that hold both views, but the right view is given too")
     places = [
@@ -104,8 +114,13 @@ def open_source(
         raise ValueError(f"both views must be of the same kind, but {names}")
     if deinterlace and not kind.is_video:
         raise ValueError(f"deinterlace is for videos, but {places[0]} is {kind.name}")
-    if fps is not None and kind.is_video:
+    if fps is not None and (kind.is_video or kind.is_bag):
         raise ValueError(f"fps is for folders and cameras; {places[0]} is {kind.name}, which has its own")
+    for option, value in (("topics", topics), ("rectify", rectify)):
+        if value is not None and not kind.is_bag:
+            raise ValueError(f"{option} is for recordings of ROS, but {places[0]} is {kind.name}")
+    if kind.is_bag and (layout is not None or squeezed):
+        raise ValueError(f"layout and squeezed are for pictures that hold both views, but {places[0]} is {kind.name}")
     return kind.open(places, options)
 
 

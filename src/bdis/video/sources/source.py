@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from .views import Splitter
@@ -30,6 +31,10 @@ class StereoFrame:
         Grey or RGB.
     is_suspect : bool
         It was decoded from a damaged frame of its video; its images may be wrong.
+    stamp_ns : int or None
+        When it was taken, ns since 1970; None if the source does not know.
+    frame_id : str or None
+        Name of the left camera's coordinate frame in ROS; None if the source has none.
     """
 
     index: int
@@ -37,6 +42,8 @@ class StereoFrame:
     left: Array
     right: Array
     is_suspect: bool = False
+    stamp_ns: int | None = None
+    frame_id: str | None = None
 
 
 class BadFrame(ValueError):
@@ -78,6 +85,10 @@ class Source(ABC):
         A seek does not read the file from its beginning.
     rig : Rig or None
         The rectified cameras, if the source knows them.
+    camera : Rectifier, Rig or None
+        What rectifies the frames, if the source knows raw cameras; else ``rig``.
+    remarks : list of str
+        What the user should know about how the source was understood; known after the first frame.
     layout : str or None
         How both views are arranged in one picture ("side-by-side" or "top-bottom"), known after the first frame;
         None if each view has a picture of its own.
@@ -109,6 +120,14 @@ class Source(ABC):
     @property
     def rig(self) -> Rig | None:
         return None
+
+    @property
+    def camera(self) -> Rectifier | Rig | None:
+        return self.rig
+
+    @property
+    def remarks(self) -> list[str]:
+        return []
 
     @property
     def layout(self) -> str | None:
@@ -246,12 +265,18 @@ class OpenOptions:
         Frames per second of images, or to request from a camera.
     color : bool
         RGB frames of videos and cameras, else grey.
+    topics : (str, str) or None
+        Topics of the left and the right view in a bag.
+    rectify : bool or None
+        Whether the images of a bag are to be rectified.
     """
 
     splitter: Splitter
     deinterlace: bool = False
     fps: float | None = None
     color: bool = True
+    topics: tuple[str, str] | None = None
+    rectify: bool | None = None
 
     @property
     def image_fps(self) -> float:
@@ -273,9 +298,12 @@ class SourceKind:
         Creates the source from one place (both views) or two (left and right), and OpenOptions.
     is_video : bool
         It has its own frame rate, and may be interlaced.
+    is_bag : bool
+        It has its own frame rate, topics, and a calibration of its cameras.
     """
 
     name: str
     detect: Callable[[str], bool]
     open: Callable[[list[str], OpenOptions], Source]
     is_video: bool = False
+    is_bag: bool = False

@@ -46,6 +46,8 @@ class DepthFrame:
         When the source had it, on the clock of ``time.perf_counter``.
     lost_before : int
         Frames that were damaged or missing since the one before it.
+    stamp_ns, frame_id : int, str or None
+        As in :class:`StereoFrame`.
     """
 
     index: int
@@ -59,6 +61,8 @@ class DepthFrame:
     match_s: float
     arrived_s: float
     lost_before: int = 0
+    stamp_ns: int | None = None
+    frame_id: str | None = None
 
 
 class DepthStream:
@@ -76,7 +80,7 @@ class DepthStream:
         Must not be used elsewhere while the stream runs.  Default: ``StereoMatcher()``.
     camera : Rectifier or Rig, optional
         A Rectifier if the images of the source have to be rectified, or the Rig of images that are rectified.
-        Default: the rig of the source, if it has one.
+        Default: that of the source, if it has one.
     start_s : float
         Where to start in a file, seconds.
     start_index : int, optional
@@ -196,9 +200,11 @@ class DepthStream:
     @cached_property
     def rig(self) -> Rig | None:
         """The rectified cameras; None if they are not known."""
+        if self.camera is None:
+            self.camera = self.source.camera
         if isinstance(self.camera, Rectifier):
             return self.camera.rig
-        return self.source.rig if self.camera is None else self.camera
+        return self.camera
 
     # ------------------------------------------------------------ control, from any thread
 
@@ -322,6 +328,7 @@ class DepthStream:
             done = DepthFrame(
                 frame.index, frame.time_s, frame.left, frame.right, result, frame.is_suspect,
                 queued.read_s, queued.rectify_s, took, queued.arrived_s, queued.lost_before + lost,
+                frame.stamp_ns, frame.frame_id,
             )  # fmt: skip
             lost = 0
             if not output.put((seek_count, done)):
