@@ -9,6 +9,7 @@ import os
 
 from .camera import CAMERA, CameraSource
 from .folder import FOLDER, IMAGE, DatasetSource, FolderSource, PictureSource
+from .igtl import IGTL, IgtlSource
 from .rendered import RENDERED, RenderedSource
 from .source import BadFrame, NumberedSource, OpenOptions, Source, SourceKind, SourceLost, StereoFrame
 from .track import Track
@@ -22,6 +23,7 @@ __all__ = [
     "CameraSource",
     "DatasetSource",
     "FolderSource",
+    "IgtlSource",
     "NumberedSource",
     "PictureSource",
     "RenderedSource",
@@ -37,7 +39,7 @@ __all__ = [
 ]
 
 Place = str | int | os.PathLike[str]
-KINDS: tuple[SourceKind, ...] = (RENDERED, CAMERA, URL, FOLDER, IMAGE, VIDEO)  # the first that detects a place opens it
+KINDS: tuple[SourceKind, ...] = (RENDERED, CAMERA, IGTL, URL, FOLDER, IMAGE, VIDEO)  # the first that detects a place opens it
 
 
 def open_source(
