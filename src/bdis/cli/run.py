@@ -18,6 +18,7 @@ from .. import __version__
 from . import terminal
 from .camera_options import CameraOptions
 from .frame_progress import frame_progress
+from .live_options import LiveOptions, LiveOutputs
 from .options import AverageFrames, Debug, Json, MaxDepth, Out, Preset, Set, Start, must_be, parse_names
 from .picture_warnings import PictureWarnings
 from .run_summary import report
@@ -47,7 +48,7 @@ def run(
             metavar="NAMES",
             help="What to write, separated by commas. One file per frame: depth, disparity, probability, sigma (the "
             "standard deviation of the depth), cloud. One file in all: video (the depth, lossless FFV1), preview (an "
-            f"MP4 to look at).  [default: {','.join(DEFAULT_SAVE)}]",
+            f"MP4 to look at), foxglove (an MCAP that Foxglove opens).  [default: {','.join(DEFAULT_SAVE)}]",
         ),
     ] = None,
     every: Annotated[
@@ -84,6 +85,7 @@ def run(
             "mm up to 655.35 mm, 1 whole mm up to 65.5 m. What is farther is unknown in the video, and counted.",
         ),
     ] = 100,
+    live: LiveOptions,
     source_options: SourceOptions,
     json: Json = False,
     debug: Debug = False,
@@ -115,16 +117,16 @@ def run(
     from ..video.stream.depth_stream import DepthStream
 
     wanted = None if save is None else tuple(parse_names("--save", save, tuple(OUTPUTS)))
-    settings = _settings(preset, set_ or [], wanted or DEFAULT_SAVE)
+    settings = _settings(preset, set_ or [], wanted or DEFAULT_SAVE, live.is_used)
     near_far = _parse_range(depth_range)
     _check_steps(steps_per_mm)
     earlier = read_manifest(out) if resume else None
     if earlier is None:
         check_new(out)
-    color = any(OUTPUTS[name].uses_color for name in wanted or DEFAULT_SAVE)
+    color = live.is_used or any(OUTPUTS[name].uses_color for name in wanted or DEFAULT_SAVE)
     with terminal.working("opening the source"):
         opened = open_with_camera(source_options, camera_options, color=color)
-    source, warnings = opened.source, FrameWarnings()
+    source, warnings, sending = opened.source, FrameWarnings(), LiveOutputs([])
     try:
         fps = None if source.fps is None else source.fps / every
         outputs = _outputs(wanted, opened.rig)
@@ -151,6 +153,7 @@ def run(
             terminal.say(f"{out} is complete: {earlier['frames']} frames, nothing to do")
             terminal.give({"folder": out, **earlier})
             return
+        sending = live.open(opened.rig, max_depth)
         matcher = StereoMatcher(settings)
         _warm_up(matcher, opened, start_s)
         if "preview" in outputs and near_far is None and not source.is_live and "preview" not in (earlier or {}):
@@ -162,6 +165,7 @@ def run(
         recording = Recording(out, plan, about, resume=resume)
     except BaseException:
         source.close()
+        sending.close()
         raise
     resumed_after, restart = recording.frames, recording.restart
     if recording.repaired:
@@ -177,12 +181,13 @@ def run(
         )  # fmt: skip
     except BaseException as error:
         source.close()
+        sending.close()
         recording.close("failed", str(error) or type(error).__name__)
         raise
     total = _total(source, start_s, stop_s, every)
     pictures = PictureWarnings(warnings, earlier or {})
-    coverage = _record(recording, stream, total, pictures)
-    report(opened, recording, stream, warnings, pictures, preset, resumed_after, coverage)
+    coverage = _record(recording, stream, total, pictures, sending)
+    report(opened, recording, stream, warnings, pictures, sending, preset, resumed_after, coverage)
 
 
 # --- What the options mean --------------------------------------------------------------------------------------------
@@ -206,13 +211,13 @@ def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None) -> tuple[str, ...]
     return tuple(name for name in OUTPUTS if name in wanted)
 
 
-def _settings(preset: str, assignments: list[str], save: tuple[str, ...]) -> Settings:
-    """Settings of the matcher; with a variance only if it is saved, because it takes time."""
+def _settings(preset: str, assignments: list[str], save: tuple[str, ...], is_sent: bool = False) -> Settings:
+    """Settings of the matcher; with a variance only if it is saved or sent, because it takes time."""
     from ..video.recording import OUTPUTS
     from .presets import parse_settings, with_uncertainty
 
     settings = parse_settings(preset, assignments)
-    if any(OUTPUTS[name].uses_variance for name in save):
+    if is_sent or any(OUTPUTS[name].uses_variance for name in save):
         settings = with_uncertainty(settings, assignments)
     if "sigma" in save and settings.variance is False:
         raise UsageError("--save sigma needs the variance, which --set variance=false turns off")
@@ -304,16 +309,19 @@ def _warm_up(matcher: StereoMatcher, opened: OpenedSource, start_s: float) -> No
         matcher.match(left, right, previous=result)  # uses the kernels of video
 
 
-def _record(recording: Recording, stream: DepthStream, total: int | None, pictures: PictureWarnings) -> float:
+def _record(
+    recording: Recording, stream: DepthStream, total: int | None, pictures: PictureWarnings, live: LiveOutputs
+) -> float:
     """Record the stream; the mean coverage is returned. However it ends, the recording is closed and says why."""
-    recording.statistics, recording.remarks = stream.statistics, pictures.entries
+    recording.statistics, recording.remarks = stream.statistics, lambda: {**pictures.entries(), **live.entries()}
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:
         before, done_until = recording.frames, None if recording.last is None else recording.last.index
         speed = frame_progress(total, before, lambda: stream.statistics().recent_fps)
-        with StopOnSignal(stream.close) as stop, speed as progress:
+        with live, StopOnSignal(stream.close) as stop, speed as progress:
             for frame in stream:
+                live.offer(frame)
                 recording.add(frame)
                 if recording.is_whole:
                     break
@@ -324,6 +332,7 @@ def _record(recording: Recording, stream: DepthStream, total: int | None, pictur
                 progress(before + frames)
             if stop.signal is None:
                 pictures.close()
+                live.close()
                 recording.close("complete")
                 return summed / frames if frames else math.nan
     except BaseException as error:

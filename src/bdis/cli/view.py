@@ -13,6 +13,7 @@ import typer
 
 from . import terminal
 from .camera_options import CameraOptions
+from .live_options import LiveOptions, LiveOutputs
 from .options import AverageFrames, Debug, MaxDepth, Preset, Set, Start, must_be
 from .video_source import FrameWarnings, SourceOptions, frame_at, open_with_camera, parse_time
 
@@ -64,6 +65,7 @@ def view(
     ] = Path("bdis-view"),
     max_depth: MaxDepth = None,
     page: PageOptions,
+    live: LiveOptions,
     source: SourceOptions,
     debug: Debug = False,
 ) -> None:
@@ -89,10 +91,13 @@ def view(
         terminal.say(f"layout: {opened.source.layout}")
     if opened.remarks:
         terminal.say(f"calibration: {', '.join(opened.remarks)}")
-    show(
-        opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth, start_s=start_s,
-        average_frames=average_frames,
-    )  # fmt: skip
+    with live.open(opened.rig, max_depth) as sending:
+        show(
+            opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth,
+            start_s=start_s, average_frames=average_frames, live=sending,
+        )  # fmt: skip
+    for _, sent in sending.rows():
+        terminal.say(sent)
 
 
 def show(
@@ -106,6 +111,7 @@ def show(
     max_depth_mm: float | None = None,
     start_s: float = 0.0,
     average_frames: bool = True,
+    live: LiveOutputs | None = None,
 ) -> None:
     """Show a source in the browser until Ctrl-C.
 
@@ -129,6 +135,8 @@ def show(
         Where the source starts, in s.
     average_frames : bool, default True
         Average what stands still over time; can be changed on the page.
+    live : LiveOutputs, optional
+        What else gets the frames.
     """
     from ..matching.matcher import StereoMatcher
     from ..video.stream.depth_stream import DepthStream
@@ -142,6 +150,7 @@ def show(
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=out, preset=preset, max_depth_mm=max_depth_mm,
         is_turning=True, title=f"bdis · {_short(source.name)}", names=page.name or (),
+        on_frame=None if live is None else live.offer,
     )  # fmt: skip
     with viewer:
         terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")

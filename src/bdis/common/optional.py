@@ -16,6 +16,7 @@ _EXTRA = {
     "rosbags": "ros",
     "pyigtl": "slicer",
     "foxglove": "foxglove",
+    "mcap": "foxglove",
     "distributed": "cluster",
     "dask_jobqueue": "slurm",
 }

@@ -8,7 +8,6 @@ from pathlib import Path
 from .frame_files import frame_file
 from .frame_log import FRAME_LOG, FrameRecord, read_frame_log
 from .outputs import OUTPUTS
-from .video_file import count_readable_frames
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def take_inventory(folder: Path, save: tuple[str, ...], finished_frames: int | N
     for name in save:
         output = OUTPUTS[name]
         if output.is_video:
-            frames = min(count_readable_frames(folder / output.path), len(records)) if records else 0
+            frames = min(output.count_frames(folder / output.path), len(records)) if records else 0
             if frames != finished_frames:
                 frames -= frames % output.continued_every
             kept[name] = frames

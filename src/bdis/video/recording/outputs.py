@@ -14,6 +14,7 @@ from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ..stream.depth_stream import DepthFrame
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo
+from .foxglove_file import FOXGLOVE_FILE, FoxgloveFile, count_foxglove_frames
 from .frame_files import (
     FrameFiles,
     WriteFile,
@@ -25,6 +26,7 @@ from .frame_files import (
 )
 from .preview_picture import PreviewPicture
 from .preview_video import PREVIEW_PART, PREVIEW_VIDEO, PreviewVideo
+from .video_file import count_readable_frames
 from .writer import FrameWriter
 
 COUNT = "pixels_beyond"
@@ -127,6 +129,8 @@ class Output:
         It contains the uncertainty of the depth.
     is_video : bool
         One file for all frames, the last of which is complete only when the next one is written.
+    count_frames : callable
+        Counts the frames of such a file that can be read, however it ended.
     continued_every : int
         A video is continued after a multiple of so many frames: from there on it does not depend on earlier ones.
     ending : str or None
@@ -140,6 +144,7 @@ class Output:
     uses_color: bool = False
     uses_variance: bool = False
     is_video: bool = False
+    count_frames: Callable[[Path], int] = count_readable_frames
     continued_every: int = 1
     ending: str | None = None
 
@@ -206,6 +211,11 @@ class PreviewWriter(FrameWriter):
         return {"shows": shows, "near": near, "far": far, "range_from": self._range_from}
 
 
+def _open_foxglove(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
+    assert plan.rig is not None
+    return FoxgloveFile(path, plan.rig, plan.max_depth_mm, keep=earlier.frames)
+
+
 def _files(folder: str, ending: str, write_file: WriteFile, **uses: bool) -> Output:
     """An output with one file per frame."""
 
@@ -226,5 +236,9 @@ OUTPUTS = {
     "video": Output(DEPTH_VIDEO, DepthVideoWriter, needs_rig=True, uses_depth=True, is_video=True),
     "preview": Output(
         PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True, continued_every=PREVIEW_PART
+    ),
+    "foxglove": Output(
+        FOXGLOVE_FILE, _open_foxglove, needs_rig=True, uses_color=True, uses_variance=True, is_video=True,
+        count_frames=count_foxglove_frames,
     ),
 }
