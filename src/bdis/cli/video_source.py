@@ -34,8 +34,9 @@ class SourceOptions:
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Video file, folder of image pairs, data set, camera (0 or /dev/video0), URL, or a rendered scene "
-            "such as render:colon; if RIGHT is given, only the left view.",
+            help="Video file, folder of image pairs, data set, camera (0 or /dev/video0), URL, pipe (- is the standard "
+            "input), OpenIGTLink server (igtl://HOST:PORT), or a rendered scene such as render:colon; if RIGHT is "
+            "given, only the left view.",
         ),
     ]
     right: Annotated[
@@ -51,6 +52,18 @@ class SourceOptions:
         float | None,
         typer.Option(metavar="N", help="Frame rate of a folder of images, or the one to request from a camera."),
     ] = None
+    pipe_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="What comes through a pipe: y4m, nut, or rawvideo:WIDTHxHEIGHT:PIXELS:FPS such as "
+            "rawvideo:1280x480:rgb24:25.  [default: found out]",
+        ),
+    ] = None
+    all_frames: Annotated[
+        bool,
+        typer.Option("--all-frames", help="Match every frame of a pipe, and let its writer wait; else the newest."),
+    ] = False
 
 
 class OpenedSource(NamedTuple):
@@ -141,12 +154,12 @@ def open_with_camera(options: SourceOptions, camera: CameraOptions, *, color: bo
     source = open_source(
         options.source, options.right, layout=options.layout, squeezed=options.squeezed,
         deinterlace=options.deinterlace, fps=options.fps, color=color,
+        pipe_format=options.pipe_format, all_frames=options.all_frames,
     )  # fmt: skip
     try:
         first = _first_frame(source)
         rig, raw_cameras, remarks = camera.load(_pairs(first, source))
-        if not source.is_live:  # it is opened again at the first frame; a camera goes on
-            source.close()
+        source.rewind()
         if raw_cameras is not None:
             return OpenedSource(source, raw_cameras.rectify(), first, remarks)
         return OpenedSource(source, rig or source.rig, first, remarks)

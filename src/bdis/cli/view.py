@@ -144,7 +144,8 @@ def show(
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,
-        start_s=start_s, video=average_frames, paced=True, at_end="wait" if source.length == 1 else "loop",
+        start_s=start_s, video=average_frames, paced=True,
+        at_end="stop" if source.is_live else "wait" if source.length == 1 else "loop",
         report=FrameWarnings(),
     )  # fmt: skip
     viewer = Viewer(

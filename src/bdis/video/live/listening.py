@@ -87,8 +87,8 @@ def listen(address: Address) -> socket.socket:
     """
     try:
         family, *_, where = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
-    except socket.gaierror as error:
-        raise OSError(error.errno, f"cannot listen on {address}: {address.host} is not known here") from None
+    except (socket.gaierror, UnicodeError):
+        raise OSError(errno.EADDRNOTAVAIL, f"cannot listen on {address}: {address.host} is not known here") from None
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         if os.name == "posix":  # a port that was just released is free

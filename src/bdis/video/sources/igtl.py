@@ -167,8 +167,9 @@ class IgtlSource(Source):
         where = f"{self._place.host}:{self._place.port}"
         try:
             self._socket = socket.create_connection((self._place.host, self._place.port), CONNECT_S)
-        except OSError as error:
-            reason = "nothing answers" if isinstance(error, TimeoutError) else error.strerror
+        except (OSError, UnicodeError) as error:
+            reason = "nothing answers" if isinstance(error, TimeoutError) else getattr(error, "strerror", None)
+            reason = reason or "not a name of a machine"
             raise self._lost(
                 f"no OpenIGTLink server at {where}: {reason}; is the address right, and is the server started?"
             ) from None

@@ -70,6 +70,8 @@ class Source(ABC):
     is_live : bool
         True for cameras and live streams, where only the newest frame matters; False for files, where every frame
         does.
+    drops_frames : bool
+        If frames come faster than they are matched, only the newest is; else the source waits.
     fps : float or None
         Frames per second, if known.
     length : int or None
@@ -97,6 +99,10 @@ class Source(ABC):
     @property
     def fps(self) -> float | None:
         return None
+
+    @property
+    def drops_frames(self) -> bool:
+        return self.is_live
 
     @property
     def length(self) -> int | None:
@@ -150,6 +156,11 @@ class Source(ABC):
         """
         self.check_seekable()
         raise NotImplementedError(f"{type(self).__name__} is not live and must define seek")
+
+    def rewind(self) -> None:
+        """Begin again at the first frame, if that is possible: of a live source only what was kept for it."""
+        if not self.is_live:
+            self.close()
 
     def check_seekable(self) -> None:
         """Raise ValueError if the source is live."""
@@ -246,12 +257,18 @@ class OpenOptions:
         Frames per second of images, or to request from a camera.
     color : bool
         RGB frames of videos and cameras, else grey.
+    pipe_format : str or None
+        What comes through a pipe, see :func:`bdis.video.sources.pipe.parse_pipe_format`.
+    all_frames : bool
+        Of a pipe, match every frame.
     """
 
     splitter: Splitter
     deinterlace: bool = False
     fps: float | None = None
     color: bool = True
+    pipe_format: str | None = None
+    all_frames: bool = False
 
     @property
     def image_fps(self) -> float:
