@@ -154,7 +154,7 @@ def polydata_content(cloud: Cloud) -> bytes:
     140
     """
     count = len(cloud)
-    vertices = np.stack([np.ones(count, ">u4"), np.arange(count, dtype=">u4")], -1).tobytes()
+    vertices = np.stack([np.ones(count), np.arange(count)], -1).astype(">u4").tobytes()
     attributes: list[tuple[int, bytes, NDArray[np.float32]]] = []
     if cloud.colors is not None:
         opaque = np.ones((count, 1), np.float32)

@@ -116,18 +116,27 @@ class FoxgloveFile(FrameWriter):
 
 
 class _Writable:
-    """What the package wants of a file, which it writes in parts and may close late."""
+    """What the package wants of a file.
+
+    It ends the process if a position is not where it expects it to be, as after a failed write.  So it is told that all
+    is well, and the file keeps the error.
+    """
 
     def __init__(self, file: DiskFile):
-        self._file = file
+        self._file, self._place, self._end = file, 0, 0
 
     def write(self, content: bytes) -> int:
-        with contextlib.suppress(OSError):  # kept by the file
+        with contextlib.suppress(OSError):
             self._file.write(content)
+        self._place += len(content)
+        self._end = max(self._end, self._place)
         return len(content)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
+        self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._end}[whence]
+        if not self._file.has_failed:
+            self._file.seek(self._place)
+        return self._place
 
     def flush(self) -> None:
         """All is written at once."""
