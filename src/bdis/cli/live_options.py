@@ -93,7 +93,7 @@ class LiveOptions:
             except ValueError as error:
                 raise UsageError(f"{option}: {error}") from None
             output = kind(address, rig, max_depth_mm)
-            terminal.say(f"sending to {output.name}")
+            terminal.note(f"sending to {output.name}")
             if address.is_shared:
                 terminal.warn(
                     f"{output.name} can be read from other machines, without a password and not encrypted; use it only "

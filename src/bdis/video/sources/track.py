@@ -426,7 +426,7 @@ class Track:
         if self._is_live and self._first_opened_s is not None:
             return SourceLost(f"{self.where} cannot be opened again: {error.strerror}")
         is_no_video = isinstance(error, (self._av.error.InvalidDataError, self._av.error.EOFError))
-        if is_no_video and self._pipe is not None:
+        if self._pipe is not None and (is_no_video or isinstance(error, self._av.error.ArgumentError)):
             return ValueError(
                 f"{self.where}: what comes is no video that FFmpeg recognises ({self._pipe.count} bytes were read); "
                 f"say what it is with the pipe format: {EXAMPLE}"
