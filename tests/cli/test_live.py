@@ -46,7 +46,9 @@ def test_a_run_sends_to_a_client_and_counts_what_it_sent(tmp_path):
 def test_the_summary_says_what_was_sent(tmp_path, capsys):
     assert run(["run", SMALL, *OPTIONS, "--igtl", "0", "-o", str(tmp_path)]) == 0
     said = capsys.readouterr()
-    assert re.search(r"OpenIGTLink on 127.0.0.1:\d+: 0 frames sent, \d+ dropped, \d+ while nobody was connected", said.out)
+    assert re.search(
+        r"OpenIGTLink on 127.0.0.1:\d+: 0 frames sent, \d+ dropped, \d+ while nobody was connected", said.out
+    )
     assert "other machines" not in said.err
 
 
@@ -87,7 +89,12 @@ def test_depth_is_not_sent_without_a_calibration(tmp_path, capsys):
     from tests.video.videos import write_video
 
     write_video(tmp_path / "video.mp4")
-    fails(capsys, ["run", tmp_path / "video.mp4", "--igtl", "0", "-o", tmp_path / "out"], 2, "--igtl sends depth: it needs --calib")
+    fails(
+        capsys,
+        ["run", tmp_path / "video.mp4", "--igtl", "0", "-o", tmp_path / "out"],
+        2,
+        "--igtl sends depth: it needs --calib",
+    )
 
 
 @needs_posix

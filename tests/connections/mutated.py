@@ -50,7 +50,8 @@ def feed(message):
         header = parse_header(message[:HEADER_BYTES])
         return parse_image(header, message[HEADER_BYTES : HEADER_BYTES + header.body_bytes])
     except ValueError as error:
-        assert str(error).isprintable()
+        if not str(error).isprintable():
+            raise
         return None
 
 

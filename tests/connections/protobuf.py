@@ -4,7 +4,7 @@ import struct
 
 
 def fields_of(message):
-    """Field numbers and values: whole numbers, and bytes of everything else; repeated fields are lists of all values."""
+    """Values of each field number, in a list: whole numbers, and bytes of everything else."""
     found, place = {}, 0
 
     def varint():

@@ -29,9 +29,7 @@ def _matched():
 def depth_frame(index=0, **changes):
     """A matched frame that arrived now."""
     pair, _ = scene()
-    frame = DepthFrame(
-        index, index / 25, pair.left, pair.right, _matched(), False, 0.0, 0.0, 0.0, time.perf_counter()
-    )
+    frame = DepthFrame(index, index / 25, pair.left, pair.right, _matched(), False, 0.0, 0.0, 0.0, time.perf_counter())
     return replace(frame, **changes)
 
 

@@ -124,7 +124,9 @@ def test_a_client_that_never_reads_costs_neither_time_nor_memory(output):
             received(connection, chosen, 1)
             if index == 100:
                 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        grown_mb = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (1024 if sys.platform != "darwin" else 2**20)
+        grown_mb = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (
+            1024 if sys.platform != "darwin" else 2**20
+        )
     assert slowest < 0.1
     assert grown_mb < 30  # 200 frames have 70 MB
 
@@ -134,11 +136,10 @@ def test_garbage_from_a_client_ends_only_that_client(output):
         for garbage in (b"\xff" * 1000, b"GET / HTTP/1.1\r\n\r\n"):
             with socket.create_connection(output.address) as rude:
                 rude.sendall(garbage)
-        with client(output, ()) as (other, _):
-            with contextlib.suppress(Exception):
-                for text in ("{", '{"op": "subscribe", "subscriptions": 7}', "\0"):
-                    other.send(text)
-                other.send(b"\xff" * 100)
+        with client(output, ()) as (other, _), contextlib.suppress(Exception):
+            for text in ("{", '{"op": "subscribe", "subscriptions": 7}', "\0"):
+                other.send(text)
+            other.send(b"\xff" * 100)
         output.offer(depth_frame())
         assert received(connection, chosen, 1)
 

@@ -1,4 +1,4 @@
-"""OpenIGTLink end to end: what a client of pyigtl gets, what the source takes from a server, and peers that misbehave."""
+"""OpenIGTLink end to end: what a client of pyigtl gets, what the source takes from a server, and rude peers."""
 
 import contextlib
 import logging
@@ -278,17 +278,23 @@ def test_devices_are_listed_when_it_is_unclear_which_to_use(monkeypatch):
     monkeypatch.setattr(igtl, "LISTEN_S", 0.2)
     monkeypatch.setattr(igtl, "READ_S", 0.5)
     content = [image_message("A", 1), image_message("B", 1), messages.pack("TRANSFORM", "Probe", 1, bytes(48))] * 20
-    with Server(content, pause_s=0.02) as server, open_source(f"igtl://127.0.0.1:{server.port}") as source:
-        with pytest.raises(ValueError, match=r"'A' \(IMAGE\), 'B' \(IMAGE\), 'Probe' \(TRANSFORM\): choose"):
-            source.read()
     with (
-        Server(content, pause_s=0.005, is_kept=True) as server,
-        open_source(f"igtl://127.0.0.1:{server.port}?left=A&right=C") as source,
-        pytest.raises(OSError, match=r"it has sent 'A' \(IMAGE\), 'B' \(IMAGE\)|no images of 'A' and 'C'|no partner"),
+        Server(content, pause_s=0.02) as server,
+        open_source(f"igtl://127.0.0.1:{server.port}") as source,
+        pytest.raises(ValueError, match=r"'A' \(IMAGE\), 'B' \(IMAGE\), 'Probe' \(TRANSFORM\): choose"),
     ):
-        while True:
-            with contextlib.suppress(BadFrame):
-                source.read()
+        source.read()
+
+
+def test_devices_are_listed_if_the_chosen_one_is_not_among_them(monkeypatch):
+    monkeypatch.setattr(igtl, "READ_S", 0.5)
+    content = [image_message("A", 1), messages.pack("TRANSFORM", "Probe", 1, bytes(48))]
+    with (
+        Server(content, is_kept=True) as server,
+        open_source(f"igtl://127.0.0.1:{server.port}?image=C") as source,
+        pytest.raises(OSError, match=r"'A' \(IMAGE\), 'Probe' \(TRANSFORM\)"),
+    ):
+        source.read()
 
 
 def _accounts(content, names="?left=LeftImage&right=RightImage"):
@@ -357,7 +363,10 @@ def test_a_server_that_sends_something_else_is_left(last, words):
 def test_a_server_that_falls_silent_within_a_message_is_left(monkeypatch):
     monkeypatch.setattr(igtl, "READ_S", 0.3)
     half = pairs(1)[0][:100]
-    with Server([half], is_kept=True) as server, open_source(f"igtl://127.0.0.1:{server.port}?image=LeftImage") as source:
+    with (
+        Server([half], is_kept=True) as server,
+        open_source(f"igtl://127.0.0.1:{server.port}?image=LeftImage") as source,
+    ):
         begin = time.monotonic()
         with pytest.raises(OSError, match="nothing comes for 0.3 s"):
             source.read()

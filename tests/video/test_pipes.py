@@ -228,7 +228,10 @@ def test_a_writer_that_stops_within_a_frame_is_an_error_in_time(fifo, monkeypatc
 
 def test_garbage_is_refused_with_what_to_say(fifo):
     write(fifo, np.random.default_rng(0).bytes(2_000_000))
-    with open_source(fifo) as source, pytest.raises(ValueError, match="no video that FFmpeg recognises .* rawvideo:WID"):
+    with (
+        open_source(fifo) as source,
+        pytest.raises(ValueError, match="no video that FFmpeg recognises .* rawvideo:WID"),
+    ):
         source.read()
 
 

@@ -24,8 +24,8 @@ class LiveOptions:
         str | None,
         typer.Option(
             metavar="[HOST:]PORT",
-            help="Send depth, sigma, left image and cloud to 3D Slicer, PLUS and others by OpenIGTLink, whose usual port "
-            "is 18944. Without HOST only this machine can connect.",
+            help="Send depth, sigma, left image and cloud to 3D Slicer, PLUS and others by OpenIGTLink, whose usual "
+            "port is 18944. Without HOST only this machine can connect.",
         ),
     ] = None
     foxglove: Annotated[

@@ -14,7 +14,6 @@ _EXTRA = {
     "torch": "networks",
     "onnxruntime": "onnx",
     "rosbags": "ros",
-    "pyigtl": "slicer",
     "foxglove": "foxglove",
     "mcap": "foxglove",
     "distributed": "cluster",

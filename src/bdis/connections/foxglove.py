@@ -147,9 +147,7 @@ def _calibration(schemas: Any, rig: Rig, shape: tuple[int, ...], stamp: Any) -> 
     )  # fmt: skip
 
 
-def _points(
-    schemas: Any, rig: Rig, left: Array, result: StereoResult, max_depth_mm: float | None, stamp: Any
-) -> Any:
+def _points(schemas: Any, rig: Rig, left: Array, result: StereoResult, max_depth_mm: float | None, stamp: Any) -> Any:
     every = math.ceil(math.sqrt(result.disparity.size / MAX_POINTS))
     cloud = rig.cloud(result, left, max_depth_mm=max_depth_mm, every=every)
     names = [*"xyz", "red", "green", "blue", "alpha", "sigma"]

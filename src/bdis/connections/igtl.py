@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ _IMAGE = struct.Struct(">HBBBB3H12f6H")
 _EXTENDED = struct.Struct(">HHII")
 _POLYDATA = struct.Struct(">10I")
 _RAS, _LITTLE_ENDIAN, _ASCII = 1, 2, 3
-_SCALARS = {3: np.dtype(np.uint8), 5: np.dtype(np.uint16), 10: np.dtype(np.float32)}
+_SCALARS: dict[int, np.dtype[Any]] = {3: np.dtype(np.uint8), 5: np.dtype(np.uint16), 10: np.dtype(np.float32)}
 _SCALAR_NUMBERS = {dtype: number for number, dtype in _SCALARS.items()}
 _POINT_SCALAR, _POINT_RGBA = 0, 4
 

@@ -5,6 +5,7 @@ Nothing of it holds Python's lock, so that a thread that sends pictures does not
 
 import numpy as np
 from numba import types, uint64
+from numpy.typing import NDArray
 
 from ...vector.array_types import IMAGE_BYTES
 from ...vector.cache import kernel
@@ -13,7 +14,7 @@ POLYNOMIAL = 0x42F0E1EBA9EA3693
 TABLES = types.Array(types.uint64, 2, "C")
 
 
-def make_tables():
+def make_tables() -> NDArray[np.uint64]:
     """Row ``n``, column ``b``: the check sum of the byte ``b`` with ``n`` zeros after it; uint64, shape (8, 256)."""
     tables = np.zeros((8, 256), np.uint64)
     for byte in range(256):

@@ -216,7 +216,7 @@ def _open_foxglove(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWr
     return FoxgloveFile(path, plan.rig, plan.max_depth_mm, keep=earlier.frames)
 
 
-def _files(folder: str, ending: str, write_file: WriteFile, **uses: bool) -> Output:
+def _files(folder: str, ending: str, write_file: WriteFile, **uses: Any) -> Output:
     """An output with one file per frame."""
 
     def open_files(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
@@ -238,7 +238,12 @@ OUTPUTS = {
         PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True, continued_every=PREVIEW_PART
     ),
     "foxglove": Output(
-        FOXGLOVE_FILE, _open_foxglove, needs_rig=True, uses_color=True, uses_variance=True, is_video=True,
+        FOXGLOVE_FILE,
+        _open_foxglove,
+        needs_rig=True,
+        uses_color=True,
+        uses_variance=True,
+        is_video=True,
         count_frames=count_foxglove_frames,
     ),
 }

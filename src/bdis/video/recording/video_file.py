@@ -265,7 +265,7 @@ def earlier_file(path: Path) -> Path:
 
 
 class DiskFile:
-    """A file for FFmpeg or another library to write to; after a failed write it is cut to its last complete frame and not changed again.
+    """A file for a library to write to; after a failed write it is cut to its last complete frame and stays so.
 
     FFmpeg's own file access would report a full disk late and without the name of the file, and would still write the
     end of the video to an incomplete file.

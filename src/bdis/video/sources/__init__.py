@@ -39,7 +39,16 @@ __all__ = [
 ]
 
 Place = str | int | os.PathLike[str]
-KINDS: tuple[SourceKind, ...] = (RENDERED, PIPE, CAMERA, IGTL, URL, FOLDER, IMAGE, VIDEO)  # the first that detects a place opens it
+KINDS: tuple[SourceKind, ...] = (
+    RENDERED,
+    PIPE,
+    CAMERA,
+    IGTL,
+    URL,
+    FOLDER,
+    IMAGE,
+    VIDEO,
+)  # the first that detects a place opens it
 
 
 def open_source(

@@ -21,7 +21,7 @@ _LARGEST = 65535  # width, height and frames per second
 
 
 def is_pipe(place: str) -> bool:
-    """Whether a place is a named pipe (FIFO), or a pipe that this process was started with: ``-``, ``pipe:``, ``pipe:3``.
+    """Whether a place is a named pipe (FIFO), or one that is open already: ``-``, ``pipe:``, ``pipe:3``.
 
     >>> is_pipe("-"), is_pipe("pipe:3"), is_pipe("surgery.mp4")
     (True, True, False)
