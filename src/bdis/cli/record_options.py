@@ -27,8 +27,8 @@ class RecordOptions(BagOptions):
             metavar="NAMES",
             help="What to write, separated by commas. One file per frame: depth, disparity, probability, left (the "
             "rectified left image), sigma (the standard deviation of the depth), cloud. One file in all: video (the "
-            "depth, lossless FFV1), preview (an MP4 to look at), bag (MCAP of ROS 2), ros1-bag (.bag of ROS 1).  "
-            "[default: video,preview]",
+            "depth, lossless FFV1), preview (an MP4 to look at), bag (MCAP of ROS 2), ros1-bag (.bag of ROS 1), "
+            "foxglove (an MCAP that Foxglove opens).  [default: video,preview]",
         ),
     ] = None
     every: Annotated[
@@ -63,8 +63,8 @@ class RecordOptions(BagOptions):
         ),
     ] = 100
 
-    def request(self, source: SourceRequest) -> RunRequest:
-        """All of it, without what belongs to a command line."""
+    def request(self, source: SourceRequest, *, sends: bool = False) -> RunRequest:
+        """All of it, without what belongs to a command line; frames may be sent to other programs as well."""
         from ..video.recording import OUTPUTS
         from ..video.recording.run_request import DEFAULT_SAVE, RunRequest
 
@@ -72,6 +72,7 @@ class RecordOptions(BagOptions):
         return RunRequest(
             source, save, self.every, self.start, self.stop, self.preset, tuple(self.set_ or ()), self.average_frames,
             self.max_depth, _parse_range(self.depth_range), self.steps_per_mm, self.bag_plan(save or DEFAULT_SAVE),
+            sends,
         )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import typer
 from . import terminal
 from .camera_options import CameraOptions
 from .frame_progress import frame_progress
+from .live_options import LiveOptions, LiveOutputs
 from .options import Debug, Json, Out
 from .record_options import RecordOptions
 from .run_summary import report
@@ -33,6 +34,7 @@ def run(
     out: Out = Path("bdis-run"),
     recorded: RecordOptions,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same folder.")] = False,
+    live: LiveOptions,
     source_options: SourceOptions,
     json: Json = False,
     debug: Debug = False,
@@ -58,12 +60,12 @@ def run(
     from ..video.recording.run_request import TIME_TOLERANCE_S
     from ..video.stream.depth_stream import DepthStream
 
-    request = recorded.request(source_options.request(camera_options))
+    request = recorded.request(source_options.request(camera_options), sends=live.is_used)
     earlier = read_manifest(out) if resume else None
     if earlier is None:
         check_new(out)
     prepared = request.prepare(resume=resume, warn=terminal.warn, working=terminal.working)
-    opened, warnings = prepared.opened, FrameWarnings()
+    opened, warnings, sending = prepared.opened, FrameWarnings(), LiveOutputs([])
     source = opened.source
     try:
         if earlier is not None and is_complete(out, prepared.plan, prepared.about):
@@ -71,6 +73,7 @@ def run(
             terminal.say(f"{out} is complete: {earlier['frames']} frames, nothing to do")
             terminal.give({"folder": out, **earlier})
             return
+        sending = live.open(opened.rig, request.max_depth_mm)
         matcher = StereoMatcher(prepared.settings)
         prepared.warm_up(matcher, terminal.working)
         if "preview" not in (earlier or {}):
@@ -78,6 +81,7 @@ def run(
         recording = Recording(out, prepared.plan, prepared.about, resume=resume)
     except BaseException:
         source.close()
+        sending.close()
         raise
     resumed_after, restart = recording.frames, recording.restart
     if recording.repaired:
@@ -94,23 +98,27 @@ def run(
         )  # fmt: skip
     except BaseException as error:
         source.close()
+        sending.close()
         recording.close("failed", str(error) or type(error).__name__)
         raise
     pictures = PictureWarnings(warnings.warn, earlier or {})
-    coverage = _record(recording, stream, prepared.total, pictures)
-    report(opened, recording, stream, warnings, pictures, request.preset, resumed_after, coverage)
+    coverage = _record(recording, stream, prepared.total, pictures, sending)
+    report(opened, recording, stream, warnings, pictures, sending, request.preset, resumed_after, coverage)
 
 
-def _record(recording: Recording, stream: DepthStream, total: int | None, pictures: PictureWarnings) -> float:
+def _record(
+    recording: Recording, stream: DepthStream, total: int | None, pictures: PictureWarnings, live: LiveOutputs
+) -> float:
     """Record the stream; the mean coverage is returned. However it ends, the recording is closed and says why."""
-    recording.statistics, recording.remarks = stream.statistics, pictures.entries
+    recording.statistics, recording.remarks = stream.statistics, lambda: {**pictures.entries(), **live.entries()}
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:
         before, done_until = recording.frames, None if recording.last is None else recording.last.index
         speed = frame_progress(total, before, lambda: stream.statistics().recent_fps)
-        with StopOnSignal(stream.close) as stop, speed as progress:
+        with live, StopOnSignal(stream.close) as stop, speed as progress:
             for frame in stream:
+                live.offer(frame)
                 recording.add(frame)
                 if recording.is_whole:
                     break
@@ -121,6 +129,7 @@ def _record(recording: Recording, stream: DepthStream, total: int | None, pictur
                 progress(before + frames)
             if stop.signal is None:
                 pictures.close()
+                live.close()
                 recording.close("complete")
                 return summed / frames if frames else math.nan
     except BaseException as error:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from . import terminal
+from .live_options import LiveOutputs
 from .video_source import FrameWarnings
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def report(
     stream: DepthStream,
     warnings: FrameWarnings,
     pictures: PictureWarnings,
+    live: LiveOutputs,
     preset: str,
     resumed_after: int,
     coverage: float,
@@ -50,6 +52,7 @@ def report(
     if statistics.suspect:
         rows.append(("suspect", f"{statistics.suspect} frames depend on damaged ones; frames.csv marks them"))
     rows += _picture_rows(pictures)
+    rows += live.rows()
     rows += _unit_rows(recording, manifest)
     rows.append(("written", f"{recording.folder}: {', '.join(files)}"))
     terminal.table(rows)
@@ -58,7 +61,7 @@ def report(
             "folder": recording.folder, "state": "complete", "frames": recording.frames, "lost": manifest["lost"],
             "resumed_after": resumed_after, "size": [width, height], "preset": preset, "calibration": opened.remarks,
             "coverage": coverage, "figures": asdict(statistics), "warnings": warnings.warnings,
-            "picture_warnings": manifest["warnings"], "files": files,
+            "picture_warnings": manifest["warnings"], "files": files, **live.entries(),
         }
     )  # fmt: skip
 

@@ -49,13 +49,25 @@ class SourceOptions(ViewOptions):
         typer.Argument(
             metavar="SOURCE",
             help="Video file, folder of image pairs, data set, recording of ROS (.bag, .mcap, or the folder of a "
-            "ROS 2 bag), camera (0 or /dev/video0), URL, or a rendered scene such as render:colon; if RIGHT is given, "
-            "only the left view.",
+            "ROS 2 bag), camera (0 or /dev/video0), URL, pipe (- is the standard input), OpenIGTLink server "
+            "(igtl://HOST:PORT), or a rendered scene such as render:colon; if RIGHT is given, only the left view.",
         ),
     ]
     right: Annotated[
         str | None, typer.Argument(metavar="RIGHT", help="The right view, if SOURCE is only the left one.")
     ] = None
+    pipe_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="What comes through a pipe: y4m, nut, or rawvideo:WIDTHxHEIGHT:PIXELS:FPS such as "
+            "rawvideo:1280x480:rgb24:25.  [default: found out]",
+        ),
+    ] = None
+    all_frames: Annotated[
+        bool,
+        typer.Option("--all-frames", help="Match every frame of a pipe, and let its writer wait; else the newest."),
+    ] = False
 
     def request(self, camera: CameraOptions) -> SourceRequest:
         """The source with its cameras, without what belongs to a command line.
@@ -71,7 +83,16 @@ class SourceOptions(ViewOptions):
         camera.check(rectifies_without_file=is_bag(self.source))
 
         return SourceRequest(
-            self.source, self.right, self.layout, self.squeezed, self.deinterlace, self.fps, self.topics, camera.given()
+            self.source,
+            self.right,
+            self.layout,
+            self.squeezed,
+            self.deinterlace,
+            self.fps,
+            self.topics,
+            self.pipe_format,
+            self.all_frames,
+            camera.given(),
         )
 
 

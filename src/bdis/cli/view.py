@@ -13,6 +13,7 @@ import typer
 
 from . import terminal
 from .camera_options import CameraOptions
+from .live_options import LiveOptions, LiveOutputs
 from .options import AverageFrames, Debug, MaxDepth, Preset, Set, Start, must_be
 from .video_source import FrameWarnings, SourceOptions, open_with_camera, say_origin
 
@@ -64,6 +65,7 @@ def view(
     ] = Path("bdis-view"),
     max_depth: MaxDepth = None,
     page: PageOptions,
+    live: LiveOptions,
     source: SourceOptions,
     debug: Debug = False,
 ) -> None:
@@ -91,10 +93,13 @@ def view(
     if opened.source.layout is not None:
         terminal.say(f"layout: {opened.source.layout}")
     say_origin(opened)
-    show(
-        opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth, start_s=start_s,
-        average_frames=average_frames,
-    )  # fmt: skip
+    with live.open(opened.rig, max_depth) as sending:
+        show(
+            opened.source, opened.camera, settings, page, preset=preset, out=out, max_depth_mm=max_depth,
+            start_s=start_s, average_frames=average_frames, live=sending,
+        )  # fmt: skip
+    for _, sent in sending.rows():
+        terminal.say(sent)
 
 
 def show(
@@ -108,6 +113,7 @@ def show(
     max_depth_mm: float | None = None,
     start_s: float = 0.0,
     average_frames: bool = True,
+    live: LiveOutputs | None = None,
 ) -> None:
     """Show a source in the browser until Ctrl-C.
 
@@ -131,6 +137,8 @@ def show(
         Where the source starts, in s.
     average_frames : bool, default True
         Average what stands still over time; can be changed on the page.
+    live : LiveOutputs, optional
+        What else gets the frames.
     """
     from ..matching.matcher import StereoMatcher
     from ..video.stream.depth_stream import DepthStream
@@ -138,12 +146,14 @@ def show(
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,
-        start_s=start_s, video=average_frames, paced=True, at_end="wait" if source.length == 1 else "loop",
+        start_s=start_s, video=average_frames, paced=True,
+        at_end="stop" if source.is_live else "wait" if source.length == 1 else "loop",
         report=FrameWarnings(),
     )  # fmt: skip
     viewer = Viewer(
         stream, host=page.host, port=page.port, out=out, preset=preset, max_depth_mm=max_depth_mm,
         is_turning=True, title=f"bdis · {_short(source.name)}", names=page.name or (),
+        on_frame=None if live is None else live.offer,
     )  # fmt: skip
     with viewer:
         terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")

@@ -43,6 +43,10 @@ class SourceRequest:
         Of a folder of images, or to request from a camera.
     topics : (str, str), optional
         Of both views in a recording of ROS.  Default: found.
+    pipe_format : str, optional
+        What comes through a pipe.  Default: found out.
+    all_frames : bool
+        Of a pipe, match every frame.
     cameras : GivenCameras
         The cameras; what they say takes precedence over what the source says.
 
@@ -60,6 +64,8 @@ class SourceRequest:
     deinterlace: bool = False
     fps: float | None = None
     topics: tuple[str, str] | None = None
+    pipe_format: str | None = None
+    all_frames: bool = False
     cameras: GivenCameras = field(default_factory=GivenCameras)
 
     def open(
@@ -93,6 +99,7 @@ class SourceRequest:
         source = open_source(
             self.source, self.right, layout=self.layout, squeezed=self.squeezed, deinterlace=self.deinterlace,
             fps=self.fps, color=color, topics=self.topics, rectify=self.cameras.rectify if uses_own else None,
+            pipe_format=self.pipe_format, all_frames=self.all_frames,
         )  # fmt: skip
         try:
             first = _first_frame(source)
@@ -101,8 +108,7 @@ class SourceRequest:
                 source.close()
                 return OpenedSource(source, own, first, source.camera_remarks)
             rig, raw_cameras, remarks = self.cameras.load(_pairs(first, source), warn=warn, working=working)
-            if not source.is_live:  # it is opened again at the first frame; a camera goes on
-                source.close()
+            source.rewind()
             if raw_cameras is not None:
                 return OpenedSource(source, raw_cameras.rectify(), first, remarks)
             return OpenedSource(source, rig or source.rig, first, remarks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 from ..matching.matcher import StereoMatcher
 from ..video.stream.depth_stream import DepthFrame, DepthStream
@@ -20,6 +21,8 @@ class FrameReceiver:
     ----------
     stream : DepthStream
         Not started yet.
+    on_frame : callable, optional
+        Called with every frame; must return at once.
 
     Attributes
     ----------
@@ -31,8 +34,8 @@ class FrameReceiver:
         The stream has ended.
     """
 
-    def __init__(self, stream: DepthStream):
-        self.stream = stream
+    def __init__(self, stream: DepthStream, on_frame: Callable[[DepthFrame], None] | None = None):
+        self.stream, self._on_frame = stream, on_frame
         self.newest: DepthFrame | None = None
         self.error: BaseException | None = None
         self.is_over = False
@@ -97,6 +100,8 @@ class FrameReceiver:
                 self.newest, self._is_frame_due = frame, False
                 self._last_frame_s = time.monotonic()
                 self._has_frame.set()
+                if self._on_frame is not None:
+                    self._on_frame(frame)
         except BaseException as error:
             self.error = error
         self.is_over = True

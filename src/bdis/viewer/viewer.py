@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,6 +72,8 @@ class Viewer:
         Above the controls.  Default: the name of the source.
     names : sequence of str
         Names under which other machines may address the page, besides the numbers and the name of this machine.
+    on_frame : callable, optional
+        Called with every frame of the stream; must return at once.
 
     Attributes
     ----------
@@ -112,6 +114,7 @@ class Viewer:
         is_turning: bool = False,
         title: str | None = None,
         names: Sequence[str] = (),
+        on_frame: Callable[[DepthFrame], None] | None = None,
     ):
         require("viser", "the viewer")
         self.stream, self.url, self.shared_url = stream, "", ""
@@ -119,7 +122,7 @@ class Viewer:
         self._page_options: dict[str, Any] = {
             "folder": Path(out), "preset": preset, "max_depth_mm": max_depth_mm, "is_turning": is_turning,
         }  # fmt: skip
-        self._receiver, self._pair_check = FrameReceiver(stream), PairCheck(stream)
+        self._receiver, self._pair_check = FrameReceiver(stream, on_frame), PairCheck(stream)
         self._panels: list[Panel] = []
         self._scene: SceneView | None = None
         self._click: tuple[Any, Any] | None = None  # ray of the latest click that was not looked up yet

@@ -1,5 +1,5 @@
 """Other programs that get every depth frame as soon as it is matched, if they have time for it."""
 
-from .live_output import LiveOutput
+from .live_output import LiveOutput, NobodyListens
 
-__all__ = ["LiveOutput"]
+__all__ = ["LiveOutput", "NobodyListens"]

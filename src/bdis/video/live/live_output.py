@@ -14,6 +14,10 @@ STOP_S = 5.0  # a peer that takes longer is abandoned: nothing waits for it
 logger = logging.getLogger(__name__)
 
 
+class NobodyListens(Exception):
+    """Raised by ``_send`` if no program is connected."""
+
+
 class LiveOutput(ABC):
     """Sends frames to another program, from a thread of its own: the matching never waits for it.
 
@@ -30,6 +34,8 @@ class LiveOutput(ABC):
         Frames that were sent.
     dropped : int
         Frames that were not.
+    unheard : int
+        Frames that came while no program was connected.
 
     Examples
     --------
@@ -48,7 +54,7 @@ class LiveOutput(ABC):
     name: str
 
     def __init__(self) -> None:
-        self.sent = self.dropped = 0
+        self.sent = self.dropped = self.unheard = 0
         self._newest: DepthFrame | None = None
         self._is_closing = False
         self._changed = threading.Condition()
@@ -57,7 +63,10 @@ class LiveOutput(ABC):
 
     @abstractmethod
     def _send(self, frame: DepthFrame) -> None:
-        """Send a frame; OSError or ValueError if that fails, and the next one is tried again."""
+        """Send a frame; OSError or ValueError if that fails, and the next one is tried again.
+
+        NobodyListens if there is no program to send it to.
+        """
 
     def _close(self) -> None:
         """Release what was opened; called once, from the thread that sends."""
@@ -95,14 +104,20 @@ class LiveOutput(ABC):
         self.close()
 
     def _run(self) -> None:
+        is_failing = False
         try:
             while (frame := self._take()) is not None:
                 try:
                     self._send(frame)
                     self.sent += 1
+                    is_failing = False
+                except NobodyListens:
+                    self.unheard += 1
                 except (OSError, ValueError) as error:
                     self.dropped += 1
-                    logger.warning("%s: a frame was not sent: %s", self.name, error)
+                    if not is_failing:  # said once, not with every frame
+                        logger.warning("%s: a frame was not sent: %s", self.name, error)
+                    is_failing = True
         finally:
             self._close()
 

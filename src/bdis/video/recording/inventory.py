@@ -63,7 +63,7 @@ def take_inventory(folder: Path, save: tuple[str, ...], finished_frames: int | N
     for name in save:
         output = OUTPUTS[name]
         if output.is_video:
-            frames = min(output.count(folder / output.path), len(records)) if records else 0
+            frames = min(output.count_frames(folder / output.path), len(records)) if records else 0
             if frames != finished_frames:
                 frames -= frames % output.continued_every
             kept[name] = frames

@@ -16,6 +16,7 @@ from ...connections.ros import bag1_file, mcap_file
 from ..stream.depth_stream import DepthFrame
 from .bag_output import BagPlan, BagWriter
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo
+from .foxglove_file import FOXGLOVE_FILE, FoxgloveFile, count_foxglove_frames
 from .frame_files import (
     FrameFiles,
     WriteFile,
@@ -138,14 +139,14 @@ class Output:
         It contains the uncertainty of the depth.
     is_video : bool
         One file for all frames, the last of which is complete only when the next one is written.
+    count_frames : callable
+        Counts the frames of such a file that can be read, however it ended.
     continued_every : int
         A video is continued after a multiple of so many frames: from there on it does not depend on earlier ones.
     ending : str or None
         Of the files, if there is one for each frame.
     can_be_joined : bool
         Frames that were written to another file can be taken over (:meth:`FrameWriter.append`).
-    count : callable
-        Counts the complete frames of a video that an earlier run has left; 0 if there is none.
     """
 
     path: str
@@ -155,10 +156,10 @@ class Output:
     uses_color: bool = False
     uses_variance: bool = False
     is_video: bool = False
+    count_frames: Callable[[Path], int] = count_readable_frames
     continued_every: int = 1
     ending: str | None = None
     can_be_joined: bool = True
-    count: Callable[[Path], int] = count_readable_frames
 
 
 class DepthVideoWriter(FrameWriter):
@@ -229,16 +230,21 @@ class PreviewWriter(FrameWriter):
         return {"shows": shows, "near": near, "far": far, "range_from": self._range_from}
 
 
-def _files(folder: str, ending: str, write_file: WriteFile, **uses: bool) -> Output:
+def _open_foxglove(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
+    assert plan.rig is not None
+    return FoxgloveFile(path, plan.rig, plan.max_depth_mm, keep=earlier.frames)
+
+
+def _files(folder: str, ending: str, write_file: WriteFile, **uses: Any) -> Output:
     """An output with one file per frame."""
 
     def open_files(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
         return FrameFiles(path, ending, write_file, plan.rig, plan.max_depth_mm)
 
-    return Output(folder, open_files, ending=ending, **uses)  # type: ignore[arg-type]  # of the flags only
+    return Output(folder, open_files, ending=ending, **uses)
 
 
-def _bag(name: str, is_ros1: bool, count: Callable[[Path], int]) -> Output:
+def _bag(name: str, is_ros1: bool, count_frames: Callable[[Path], int]) -> Output:
     """A bag of ROS: like a video, one file for all frames."""
 
     def open_bag(path: Path, plan: RecordingPlan, earlier: Earlier) -> FrameWriter:
@@ -250,7 +256,7 @@ def _bag(name: str, is_ros1: bool, count: Callable[[Path], int]) -> Output:
 
     return Output(
         name, open_bag, needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True, is_video=True,
-        can_be_joined=False, count=count,
+        can_be_joined=False, count_frames=count_frames,
     )  # fmt: skip
 
 
@@ -269,5 +275,15 @@ OUTPUTS = {
     ),
     "bag": _bag("depth.mcap", False, mcap_file.count_frames),
     "ros1-bag": _bag("depth.bag", True, bag1_file.count_frames),
+    "foxglove": Output(
+        FOXGLOVE_FILE,
+        _open_foxglove,
+        needs_rig=True,
+        uses_color=True,
+        uses_variance=True,
+        is_video=True,
+        count_frames=count_foxglove_frames,
+        can_be_joined=False,
+    ),
 }
 BAGS = ("bag", "ros1-bag")

@@ -63,6 +63,8 @@ class RunRequest:
         Resolution of the depth video.
     bag : BagPlan
         What a bag has.
+    sends : bool
+        Other programs get the frames too, in colour and with their variance.
 
     Raises
     ------
@@ -88,6 +90,7 @@ class RunRequest:
     near_far: tuple[float, float] | None = None
     steps_per_mm: int = STEPS_PER_MM
     bag: BagPlan = field(default_factory=BagPlan)
+    sends: bool = False
 
     def __post_init__(self) -> None:
         self.settings()
@@ -95,13 +98,13 @@ class RunRequest:
             raise BadRequest(f"--steps-per-mm is {self.steps_per_mm}; expected 1 to {MOST_STEPS}")
 
     def settings(self) -> Settings:
-        """Settings of the matcher; with a variance only if it is saved, because it takes time."""
+        """Settings of the matcher; with a variance only if it is saved or sent, because it takes time."""
         save = self.save or DEFAULT_SAVE
         try:
             settings = settings_of(self.preset, self.assignments)
         except (ValueError, TypeError) as error:
             raise BadRequest(str(error)) from error
-        if any(OUTPUTS[name].uses_variance for name in save):
+        if self.sends or any(OUTPUTS[name].uses_variance for name in save):
             settings = with_uncertainty(settings, self.assignments)
         if "sigma" in save and settings.variance is False:
             raise BadRequest("--save sigma needs the variance, which --set variance=false turns off")
@@ -144,7 +147,7 @@ class RunRequest:
         >>> prepared.plan.save, prepared.total
         (('video', 'preview'), 5)
         """
-        color = any(OUTPUTS[name].uses_color for name in self.save or DEFAULT_SAVE)
+        color = self.sends or any(OUTPUTS[name].uses_color for name in self.save or DEFAULT_SAVE)
         with working("opening the source"):
             opened = self.source.open(color=color, warn=warn, working=working)
         source = opened.source

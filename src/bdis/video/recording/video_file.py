@@ -95,7 +95,7 @@ class VideoFile:
         self.path, self._encoding = Path(path), encoding
         self._last_tick, self._frames = -1, 0
         self._encoder: Any
-        earlier = _earlier(self.path)
+        earlier = earlier_file(self.path)
         if keep and not earlier.exists():
             os.replace(self.path, earlier)
         self._open(size, fps or DEFAULT_FPS, tags or {})
@@ -187,7 +187,7 @@ class VideoFile:
     def _open(self, size: tuple[int, int], fps: float, tags: dict[str, str]) -> None:
         av = require("av", PURPOSE)
         encoding = self._encoding
-        self._file = _DiskFile(self.path)
+        self._file = DiskFile(self.path)
         self._container = av.open(
             self._file, "w", format=encoding.container, options=encoding.container_options | BIT_EXACT
         )
@@ -272,7 +272,7 @@ def count_readable_frames(path: Place) -> int:
     """
     av = require("av", PURPOSE)
     path = Path(path)
-    earlier = _earlier(path)
+    earlier = earlier_file(path)
     with contextlib.suppress(OSError, av.FFmpegError), av.open(str(earlier if earlier.exists() else path)) as video:
         return sum(1 for _ in _packets(video))
     return 0
@@ -292,13 +292,13 @@ def _packets(container: Any, most: int | None = None) -> Iterator[Any]:
                 yield packet
 
 
-def _earlier(path: Path) -> Path:
+def earlier_file(path: Path) -> Path:
     """Name of the old file while its frames are copied; if it exists, the copying was interrupted."""
     return path.with_name(f"{path.stem}.earlier{path.suffix}")
 
 
-class _DiskFile:
-    """A file for FFmpeg to write to; after a failed write it is cut to its last complete frame and not changed again.
+class DiskFile:
+    """A file for a library to write to; after a failed write it is cut to its last complete frame and stays so.
 
     FFmpeg's own file access would report a full disk late and without the name of the file, and would still write the
     end of the video to an incomplete file.
@@ -307,8 +307,12 @@ class _DiskFile:
     def __init__(self, path: Path):
         self._path = path
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115  # closed by close()
-        self.has_failed = False
+        self.error: OSError | None = None  # of the first write that failed
         self._complete_bytes = 0
+
+    @property
+    def has_failed(self) -> bool:
+        return self.error is not None
 
     def mark_complete(self) -> None:
         """Note that the file is complete up to here; what follows is removed if a write fails."""
@@ -321,10 +325,10 @@ class _DiskFile:
             try:
                 rest = rest[self._file.write(rest) :]
             except OSError as error:
-                self.has_failed = True
+                self.error = named(error, self._path)
                 with contextlib.suppress(OSError):
                     self._file.truncate(self._complete_bytes)
-                raise named(error, self._path) from error
+                raise self.error from error
         return len(content)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:

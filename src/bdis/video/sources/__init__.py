@@ -10,10 +10,11 @@ import os
 from .bag import BAG, BagSource
 from .camera import CAMERA, CameraSource
 from .folder import FOLDER, IMAGE, DatasetSource, FolderSource, PictureSource
+from .igtl import IGTL, IgtlSource
 from .rendered import RENDERED, RenderedSource
 from .source import BadFrame, NumberedSource, OpenOptions, Source, SourceKind, SourceLost, StereoFrame
 from .track import Track
-from .video import URL, VIDEO, TwoVideoSource, VideoSource
+from .video import PIPE, URL, VIDEO, TwoVideoSource, VideoSource
 from .views import LAYOUTS, Splitter, guess_layout
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "CameraSource",
     "DatasetSource",
     "FolderSource",
+    "IgtlSource",
     "NumberedSource",
     "PictureSource",
     "RenderedSource",
@@ -40,7 +42,7 @@ __all__ = [
 
 Place = str | int | os.PathLike[str]
 KINDS: tuple[SourceKind, ...] = (
-    RENDERED, CAMERA, URL, BAG, FOLDER, IMAGE, VIDEO,
+    RENDERED, PIPE, CAMERA, IGTL, URL, BAG, FOLDER, IMAGE, VIDEO,
 )  # the first that detects a place opens it  # fmt: skip
 
 
@@ -55,6 +57,8 @@ def open_source(
     color: bool = True,
     topics: tuple[str, str] | None = None,
     rectify: bool | None = None,
+    pipe_format: str | None = None,
+    all_frames: bool = False,
 ) -> Source:
     """Create a source of stereo frames from a file, folder, device or URL.
 
@@ -65,7 +69,8 @@ def open_source(
     where : str, int or path
         Both views, or only the left one: a video file, a URL, a camera (0, "0" or "/dev/video0"), an image, a folder
         of pairs, a folder of images that hold both views, a data set, a recording of ROS (.bag, .mcap, .db3 or the
-        folder of a ROS 2 bag), or a rendered scene such as "render:colon,frames=60".
+        folder of a ROS 2 bag), a named pipe, "-" for the standard input, an OpenIGTLink server such as
+        "igtl://localhost:18944?left=A&right=B", or a rendered scene such as "render:colon,frames=60".
     right : str, int or path, optional
         The right view if ``where`` is the left one; of the same kind.
     layout : {"side-by-side", "top-bottom"}, optional
@@ -82,6 +87,10 @@ def open_source(
         Topics of the left and the right images in a recording of ROS.  Default: found by their names and camera_info.
     rectify : bool, optional
         Whether the images of a recording of ROS are to be rectified.  Default: told from the topic and the images.
+    pipe_format : str, optional
+        What comes through a pipe: "y4m", "nut", or such as "rawvideo:1280x480:rgb24:25".  Default: found out.
+    all_frames : bool
+        Of a pipe, match every frame, and let its writer wait; else always the newest.
 
     Returns
     -------
@@ -101,7 +110,7 @@ def open_source(
     >>> source.length, source.is_live
     (3, False)
     """
-    options = OpenOptions(Splitter(layout, squeezed), deinterlace, fps, color, topics, rectify)
+    options = OpenOptions(Splitter(layout, squeezed), deinterlace, fps, color, topics, rectify, pipe_format, all_frames)
     if right is not None and (layout is not None or squeezed):
         raise ValueError("layout and squeezed are for pictures that hold both views, but the right view is given too")
     places = [
@@ -112,6 +121,11 @@ def open_source(
     if kinds[-1] is not kind:
         names = " and ".join(f"{place} is {each.name}" for place, each in zip(places, kinds))
         raise ValueError(f"both views must be of the same kind, but {names}")
+    if kind is not PIPE and (pipe_format is not None or all_frames):
+        option = "all_frames" if pipe_format is None else "pipe_format"
+        raise ValueError(f"{option} is for pipes, but {places[0]} is {kind.name}")
+    if len(set(places)) < len(places) and kind is PIPE:
+        raise ValueError(f"both views cannot come through the same pipe, {places[0]}, one after the other")
     if deinterlace and not kind.is_video:
         raise ValueError(f"deinterlace is for videos, but {places[0]} is {kind.name}")
     if fps is not None and (kind.is_video or kind.is_bag):

@@ -77,6 +77,8 @@ class Source(ABC):
     is_live : bool
         True for cameras and live streams, where only the newest frame matters; False for files, where every frame
         does.
+    drops_frames : bool
+        If frames come faster than they are matched, only the newest is; else the source waits.
     fps : float or None
         Frames per second, if known.
     length : int or None
@@ -108,6 +110,10 @@ class Source(ABC):
     @property
     def fps(self) -> float | None:
         return None
+
+    @property
+    def drops_frames(self) -> bool:
+        return self.is_live
 
     @property
     def length(self) -> int | None:
@@ -169,6 +175,11 @@ class Source(ABC):
         """
         self.check_seekable()
         raise NotImplementedError(f"{type(self).__name__} is not live and must define seek")
+
+    def rewind(self) -> None:
+        """Begin again at the first frame, if that is possible: of a live source only what was kept for it."""
+        if not self.is_live:
+            self.close()
 
     def check_seekable(self) -> None:
         """Raise ValueError if the source is live."""
@@ -269,6 +280,10 @@ class OpenOptions:
         Topics of the left and the right view in a bag.
     rectify : bool or None
         Whether the images of a bag are to be rectified.
+    pipe_format : str or None
+        What comes through a pipe, see :func:`bdis.video.sources.pipe.parse_pipe_format`.
+    all_frames : bool
+        Of a pipe, match every frame.
     """
 
     splitter: Splitter
@@ -277,6 +292,8 @@ class OpenOptions:
     color: bool = True
     topics: tuple[str, str] | None = None
     rectify: bool | None = None
+    pipe_format: str | None = None
+    all_frames: bool = False
 
     @property
     def image_fps(self) -> float:

@@ -13,7 +13,7 @@ from ...common.arrays import Array
 from ...common.optional import require
 from .deinterlacer import Deinterlacer
 from .ledger import FrameLedger, Promise
-from .pipe import Pipe, is_pipe
+from .pipe import EXAMPLE, Pipe, PipeFormat, is_pipe, pipe_name
 from .source import DEFAULT_FPS, BadFrame, SourceLost
 
 OPEN_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 5.0
@@ -21,6 +21,7 @@ MOST_ERRORS = 100  # read errors without a frame between them, after which the r
 LONGEST_DISORDER_S = 1.0  # a time that goes back further begins anew, as where two recordings were joined
 FORMATS_WITHOUT_TIMES = ("h264", "hevc", "m4v", "mpegvideo", "obu", "mpeg")  # none, or not for every frame
 FORMATS_FROM_ZERO = ("matroska,webm", "flv")
+REWOUND_PICTURES = 100  # of a pipe that are kept for ``rewind``
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
 
@@ -63,6 +64,10 @@ class Track:
     is_live : bool or None
         The video has no end, and only its newest picture matters.  None: found out when the video is opened; it is
         live if it has no duration.
+    pipe_format : PipeFormat, optional
+        Of a pipe.  Default: found out from its first bytes.
+    keeps_all : bool
+        Of a pipe, every picture matters: they have the times that they have in the video, and :meth:`rewind` works.
 
     Attributes
     ----------
@@ -73,12 +78,25 @@ class Track:
 
     has_own_times = True
 
-    def __init__(self, where: str, *, color: bool = True, deinterlace: bool = False, is_live: bool | None = False):
-        self.where, self._format, self._deinterlace = where, "rgb24" if color else "gray", deinterlace
-        self._is_live = is_live
+    def __init__(
+        self,
+        where: str,
+        *,
+        color: bool = True,
+        deinterlace: bool = False,
+        is_live: bool | None = False,
+        pipe_format: PipeFormat | None = None,
+        keeps_all: bool = False,
+    ):
+        self.where, self._format, self._deinterlace = pipe_name(where), "rgb24" if color else "gray", deinterlace
+        self._is_live, self._pipe_format, self.keeps_all = is_live, pipe_format, keeps_all
+        self._place = where
+        self._seen: deque[Picture] | None = deque() if keeps_all else None  # before rewind
+        self._again: deque[Picture] = deque()  # after it
         self._container: Any = None
         self._pipe: Pipe | None = None
         self._live_index = 0
+        self._has_told_remainder = False
         self._first_opened_s: float | None = None
 
     # ------------------------------------------------------------ properties
@@ -132,6 +150,21 @@ class Track:
 
     def read(self) -> Picture | None:
         """The next picture; None at the end.  Raises the same errors as :meth:`bdis.video.sources.Source.read`."""
+        if self._again:
+            return self._again.popleft()
+        picture = self._next_picture()
+        if self._seen is not None and picture is not None:
+            self._seen.append(picture)
+            if len(self._seen) > REWOUND_PICTURES:  # nobody will rewind it
+                self._seen = None
+        return picture
+
+    def rewind(self) -> None:
+        """Once, deliver the pictures of a pipe again that were read before; every picture of it matters."""
+        if self._seen is not None:
+            self._again, self._seen = self._seen, None
+
+    def _next_picture(self) -> Picture | None:
         self._open()
         while True:
             if self._decoded and self._has_plausible_time():
@@ -203,9 +236,14 @@ class Track:
         self._av.logging.set_level(None)  # errors are raised; FFmpeg's own messages would go to the terminal
         options = LIVE_OPTIONS if self._is_live else {}
         try:
-            self._pipe = Pipe(self.where) if is_pipe(self.where) else None
-            place = self.where if self._pipe is None else self._pipe
-            self._container = self._av.open(place, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S))
+            self._pipe = Pipe(self._place) if is_pipe(self._place) else None
+            place = self._place if self._pipe is None else self._pipe
+            container = None
+            if self._pipe_format is not None:
+                container, options = self._pipe_format.container, {**options, **self._pipe_format.options}
+            self._container = self._av.open(
+                place, format=container, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S)
+            )
         except self._av.error.FFmpegError as error:
             raise self._opening_error(error) from None
         if not self._container.streams.video:
@@ -317,10 +355,12 @@ class Track:
 
     def _live_picture(self) -> Picture:
         """The next decoded frame of a live video, whose time is now."""
-        frame, _ = self._decoded.popleft()
+        frame, time_s = self._decoded.popleft()
         self._note_suspect(frame)
         assert self._first_opened_s is not None
-        time_s, index = time.monotonic() - self._first_opened_s, self._live_index
+        if not self.keeps_all:
+            time_s = time.monotonic() - self._first_opened_s
+        index = self._live_index
         self._live_index += 1
         if frame.is_corrupt:
             raise BadFrame(f"frame {index} at {time_s:.3f} s is damaged")
@@ -364,15 +404,34 @@ class Track:
         """At the end of the file: report frames that it promised and did not have."""
         if self._is_live:
             if self._pipe is not None:
+                self._check_remainder(self._pipe.count)
                 return  # whoever wrote to it has ended
             raise SourceLost(f"{self.where} has ended")
         if (loss := self._ledger.loss_at_end(self._problem)) is not None:
             raise loss
 
+    def _check_remainder(self, count: int) -> None:
+        """Once, report that the raw video of a pipe ended within a frame: it was cut off, or its size is another."""
+        size = None if self._pipe_format is None else self._pipe_format.frame_bytes
+        if size is None or count % size == 0 or self._has_told_remainder:
+            return
+        self._has_told_remainder = True
+        raise BadFrame(
+            f"{self.where} ended {count % size} bytes into a frame of {size}: its writer was cut off, or the size or "
+            "the pixels in the pipe format are wrong, and then all frames are",
+            0,
+        )
+
     def _opening_error(self, error: Any) -> Exception:
         if self._is_live and self._first_opened_s is not None:
             return SourceLost(f"{self.where} cannot be opened again: {error.strerror}")
-        if isinstance(error, (self._av.error.InvalidDataError, self._av.error.EOFError)):
+        is_no_video = isinstance(error, (self._av.error.InvalidDataError, self._av.error.EOFError))
+        if self._pipe is not None and (is_no_video or isinstance(error, self._av.error.ArgumentError)):
+            return ValueError(
+                f"{self.where}: what comes is no video that FFmpeg recognises ({self._pipe.count} bytes were read); "
+                f"say what it is with the pipe format: {EXAMPLE}"
+            )
+        if is_no_video:
             return ValueError(
                 f"{self.where} is not a video, or its recording was never finished: {error.strerror} "
                 "(an MP4 whose recording was cut off has no index; a repair tool may restore it)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .pipe import is_pipe
+from .pipe import is_pipe, parse_pipe_format
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
 from .track import Picture, Track
 from .views import Splitter
@@ -36,6 +36,10 @@ class VideoSource(Source):
         return self._track.is_live
 
     @property
+    def drops_frames(self) -> bool:
+        return self.is_live and not self._track.keeps_all
+
+    @property
     def fps(self) -> float:
         return self._track.fps
 
@@ -60,6 +64,10 @@ class VideoSource(Source):
     def seek(self, time_s: float, index: int | None = None) -> None:
         self.check_seekable()
         self._track.seek(time_s, index)
+
+    def rewind(self) -> None:
+        super().rewind()
+        self._track.rewind()
 
     def close(self) -> None:
         self._track.close()
@@ -90,6 +98,10 @@ class TwoVideoSource(Source):
     @property
     def is_live(self) -> bool:  # type: ignore[override]
         return any(track.is_live for track in self._tracks)
+
+    @property
+    def drops_frames(self) -> bool:
+        return self.is_live and not all(track.keeps_all for track in self._tracks)
 
     @property
     def fps(self) -> float:
@@ -134,6 +146,11 @@ class TwoVideoSource(Source):
         self._reset()
         for track in self._tracks:
             track.seek(time_s, index)
+
+    def rewind(self) -> None:
+        super().rewind()
+        for track in self._tracks:
+            track.rewind()
 
     def close(self) -> None:
         self._reset()
@@ -191,6 +208,12 @@ class TwoVideoSource(Source):
         if (left is None) == (right is None):
             return
         shorter, longer = self._tracks if left is None else self._tracks[::-1]
+        if self.is_live:
+            raise BadFrame(
+                f"{shorter.where} ended before {longer.where}: if frames were missing in it before, the views after "
+                "them are of different moments",
+                0,
+            )
         fewer, more = shorter.length, longer.length
         rest = 0 if left is None else 1 + self._tracks[0].remaining()
         if rest or (fewer is not None and more is not None and more > fewer):
@@ -202,9 +225,14 @@ class TwoVideoSource(Source):
 
 
 def _open(places: list[str], options: OpenOptions) -> Source:
+    pipe_format = None if options.pipe_format is None else parse_pipe_format(options.pipe_format)
     tracks = [
-        Track(place, color=options.color, deinterlace=options.deinterlace, is_live=_is_live(place)) for place in places
-    ]
+        Track(
+            place, color=options.color, deinterlace=options.deinterlace, is_live=_is_live(place),
+            pipe_format=pipe_format, keeps_all=options.all_frames,
+        )
+        for place in places
+    ]  # fmt: skip
     return TwoVideoSource(*tracks) if len(tracks) == 2 else VideoSource(tracks[0], options.splitter)
 
 
@@ -216,5 +244,6 @@ def _is_live(place: str) -> bool | None:
     return None if scheme[1].lower() in _MAYBE_FILES else True
 
 
+PIPE = SourceKind("a pipe", is_pipe, _open, is_video=True)
 URL = SourceKind("a URL", lambda place: _URL.match(place) is not None, _open, is_video=True)
 VIDEO = SourceKind("a video", lambda place: Path(place).exists(), _open, is_video=True)

@@ -147,10 +147,10 @@ class DepthStream:
         self._previous = previous
         self._report = report or logging.getLogger(__name__).warning
         self._statistics = StatisticsCollector()
-        capacity = 1 if source.is_live else QUEUED_FRAMES
-        self._to_rectify: FrameQueue[QueuedFrame] = FrameQueue(capacity, source.is_live)
-        self._to_match: FrameQueue[QueuedFrame] = FrameQueue(capacity, source.is_live)
-        self._to_deliver: FrameQueue[tuple[int, DepthFrame]] = FrameQueue(capacity, source.is_live)
+        capacity = 1 if source.drops_frames else QUEUED_FRAMES
+        self._to_rectify: FrameQueue[QueuedFrame] = FrameQueue(capacity, source.drops_frames)
+        self._to_match: FrameQueue[QueuedFrame] = FrameQueue(capacity, source.drops_frames)
+        self._to_deliver: FrameQueue[tuple[int, DepthFrame]] = FrameQueue(capacity, source.drops_frames)
         self._queues: tuple[FrameQueue[Any], ...] = (self._to_rectify, self._to_match, self._to_deliver)
         self.reader = Reader(
             source, self._statistics, self._report, self._discard_queued,
