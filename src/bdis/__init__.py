@@ -22,6 +22,7 @@ _HOMES = {  # the public names, by the module that defines them
     "matching.settings": ("PRESETS", "Settings"),
     "video.sources": ("open_source",),
     "video.stream.depth_stream": ("DepthStream",),
+    "viewer.inline_page": ("show",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_MODULE_OF)
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # the same once more for type checkers and editors, which do 
     from .matching.settings import Settings as Settings
     from .video.sources import open_source as open_source
     from .video.stream.depth_stream import DepthStream as DepthStream
+    from .viewer.inline_page import show as show
 
 
 def __getattr__(name: str) -> object:

@@ -62,7 +62,8 @@ class StereoResult:
     pictures : SmallPair or None
         Small copies of the images, for ``warnings``; None if the result is not that of a matcher.
     match_ms : float or None
-        Time that the match took, ms, without that of compiling or loading kernels; None if it is not known.
+        Time that the match took, ms, without that of compiling or loading kernels; the first match of a size, which
+        makes the buffers, takes longer.  None if it is not known.
 
     Examples
     --------
