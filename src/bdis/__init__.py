@@ -8,6 +8,7 @@ _HOMES = {  # the public names, by the module that defines them
     "cameras.calibration": ("StereoCalibration",),
     "cameras.checks": ("RectificationCheck", "check_rectification"),
     "cameras.cloud": ("Cloud",),
+    "cameras.depth_pictures": ("plot_pair",),
     "cameras.rectifier": ("Rectifier",),
     "cameras.rig": ("Rig",),
     "files.images": ("read_image", "write_image"),
@@ -21,6 +22,7 @@ _HOMES = {  # the public names, by the module that defines them
     "matching.settings": ("PRESETS", "Settings"),
     "video.sources": ("open_source",),
     "video.stream.depth_stream": ("DepthStream",),
+    "viewer.inline_page": ("show",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_MODULE_OF)
@@ -30,6 +32,7 @@ if TYPE_CHECKING:  # the same once more for type checkers and editors, which do 
     from .cameras.checks import RectificationCheck as RectificationCheck
     from .cameras.checks import check_rectification as check_rectification
     from .cameras.cloud import Cloud as Cloud
+    from .cameras.depth_pictures import plot_pair as plot_pair
     from .cameras.rectifier import Rectifier as Rectifier
     from .cameras.rig import Rig as Rig
     from .files.images import read_image as read_image
@@ -51,6 +54,7 @@ if TYPE_CHECKING:  # the same once more for type checkers and editors, which do 
     from .matching.settings import Settings as Settings
     from .video.sources import open_source as open_source
     from .video.stream.depth_stream import DepthStream as DepthStream
+    from .viewer.inline_page import show as show
 
 
 def __getattr__(name: str) -> object:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.files.colors import UNKNOWN_ON_DARK, round_range
+from bdis.display.colors import UNKNOWN_ON_DARK, round_range
 from bdis.video.recording import (
     OUTPUTS,
     DepthVideo,

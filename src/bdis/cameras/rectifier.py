@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array, size_text
 from ..common.optional import require
+from ..display.card import card
+from ..display.map_picture import MapPicture
 from .rig import Rig
 
 if TYPE_CHECKING:
@@ -91,6 +93,20 @@ class Rectifier:
             self._inside(*maps) & _is_distortion_valid(distortion, rotation, projection, cameras)
             for maps, (_, distortion, rotation, projection) in zip(self._maps, sides)
         )
+
+    def __repr__(self) -> str:
+        rig, kind = self.rig, "fisheye" if self.cameras.fisheye else "pinhole"
+        seen = f"{self.left_seen.mean():.1%} of the left and {self.right_seen.mean():.1%} of the right image seen"
+        size = size_text(self.left_seen.shape)
+        return f"Rectifier({size} {kind}, focal {rig.focal_px:.1f} px, baseline {rig.baseline_mm:.2f} mm, {seen})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the rectified cameras, and which pixels of their images were seen."""
+        pictures = [
+            MapPicture(f"seen by the {side} camera (white)", seen.astype(np.float32), "gray", (0.0, 1.0))
+            for side, seen in (("left", self.left_seen), ("right", self.right_seen))
+        ]
+        return card(repr(self), pictures=pictures) + self.rig._repr_html_()
 
     def __call__(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Rectify a pair of images.

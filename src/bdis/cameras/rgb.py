@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from ..common.arrays import Array
 from ..matching.images import as_rgb_order, full_scale
 
+HIGHLIGHT = 220  # of 255, in all channels: its core and the rim that it outshines
+
 
 def as_rgb_bytes(image: Array, *, bgr: bool = False) -> NDArray[np.uint8]:
     """Convert an image to 8-bit RGB.
@@ -47,3 +49,24 @@ def as_rgb_bytes(image: Array, *, bgr: bool = False) -> NDArray[np.uint8]:
     if image.shape[2] == 1:
         image = image.repeat(3, 2)
     return as_rgb_order(image) if bgr else image[..., :3]
+
+
+def highlights(image: Array, *, bgr: bool = False) -> NDArray[np.bool_]:
+    """Where light is reflected as by a mirror: there the image shows the lamp instead of the tissue.
+
+    Parameters
+    ----------
+    image, bgr
+        As for :func:`as_rgb_bytes`.
+
+    Returns
+    -------
+    ndarray of bool, shape (h, w)
+        True where all channels are within 14 % of white.
+
+    Examples
+    --------
+    >>> highlights(np.array([[90, 250]], np.uint8)).tolist()
+    [[False, True]]
+    """
+    return np.asarray(as_rgb_bytes(image, bgr=bgr).min(2) >= HIGHLIGHT)

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array, size_text
 from ..common.atomic import Place
+from ..display.card import card
 from ..matching.result import StereoResult
 from ..matching.settings import Settings
 from .cloud import Cloud
+from .depth_pictures import plot_depth
 from .formats import Unit, check_size, read_calibration, write_native
 from .rgb import as_rgb_bytes
 
@@ -381,6 +383,112 @@ class Rig:
         sigma = None if result.variance is None else self.depth_sigma(result)[rows, columns]
         rgb = None if colors is None else as_rgb_bytes(colors, bgr=bgr)[rows, columns]
         return Cloud(np.stack([x, y, z], -1), rgb, sigma)
+
+    def points(self, result: StereoResult | Array, *, max_depth_mm: float | None = None) -> NDArray[np.float32]:
+        """Points of all pixels of the left image, in the coordinate frame of the left camera.
+
+        Parameters
+        ----------
+        result : StereoResult or ndarray, shape (h, w)
+            Result of a matcher, or its disparity in px.
+        max_depth_mm : float, optional
+            Points further away become NaN.
+
+        Returns
+        -------
+        ndarray of float32, shape (h, w, 3)
+            x to the right, y down, z forward, in mm; all three are NaN where the depth is unknown.
+
+        Raises
+        ------
+        ValueError
+            The size of the result is not that of the rig, or it has other than two dimensions.
+
+        See Also
+        --------
+        cloud : Only the known points, with colours.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Rig(500, cx=0, cy=0, baseline_mm=5).points(np.float32([[25, 50, np.nan]])).tolist()
+        [[[0.0, 0.0, 100.0], [0.10000000149011612, 0.0, 50.0], [nan, nan, nan]]]
+        """
+        z = self.depth(result, max_depth_mm=max_depth_mm)
+        if z.ndim != 2:
+            raise ValueError(f"the disparity has shape {z.shape}; expected (height, width)")
+        z[~np.isfinite(z)] = np.nan  # a disparity beside that of infinity
+        rows, columns = np.ogrid[: z.shape[0], : z.shape[1]]
+        scale = z / np.float32(self.focal_px)
+        x, y = (columns - self.cx).astype(np.float32) * scale, (rows - self.cy).astype(np.float32) * scale
+        return np.stack([x, y, z], -1)
+
+    def plot_depth(
+        self,
+        result: StereoResult,
+        left: Array | None = None,
+        *,
+        max_depth_mm: float | None = None,
+        title: str | None = None,
+        bgr: bool = False,
+    ) -> Any:
+        """Draw the depth and its standard deviation, or without a variance the probability, with Matplotlib.
+
+        Unknown pixels are grey, the colours span 98 % of the values, and the warnings of the result stand above in red.
+        Notebooks show the figure; in a script call ``matplotlib.pyplot.show()``, or save it.
+
+        Parameters
+        ----------
+        result : StereoResult
+            Result of a matcher.
+        left : ndarray of uint8, uint16 or float, shape (h, w), (h, w, 3) or (h, w, 4), optional
+            Left image, shown beside the maps.
+        max_depth_mm : float, optional
+            Pixels further away are shown as unknown.
+        title : str, optional
+            Above the maps.  Default: how many pixels have a depth.
+        bgr : bool, optional
+            The channels of ``left`` are in the order blue, green, red, as ``cv2.imread`` returns them.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes, shape (2,) or with ``left`` (3,)
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed.
+        ValueError
+            The size of the result is not that of the rig, or that of ``left`` is another one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> one = np.ones((40, 60), np.float32)
+        >>> axes = Rig(500, cx=30, cy=20, baseline_mm=5).plot_depth(StereoResult(25 * one, one, variance=0.01 * one))
+        >>> [axis.get_title(loc="left") for axis in axes]
+        ['depth', 'standard deviation of the depth']
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(axes[0].figure)  # or axes[0].figure.savefig("depth.png")
+        """
+        return plot_depth(self, result, left, max_depth_mm, title, bgr)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the numbers, and what they mean for depth."""
+        rows = [("focal length", f"{self.focal_px:.2f} px"), ("baseline", f"{self.baseline_mm:.3f} mm")]
+        rows.append(("principal point", f"({self.cx:.2f}, {self.cy:.2f}) px"))
+        if self.cx_right is not None:
+            rows.append(("column of the right one", f"{self.cx_right:.2f} px"))
+        if self.size is not None:
+            width, height = self.size
+            angles = (math.degrees(2 * math.atan(side / 2 / self.focal_px)) for side in self.size)
+            rows.append(("images", f"{width}x{height} px, {' by '.join(f'{angle:.0f}' for angle in angles)} degrees"))
+        if self.sigma_scale is not None:
+            rows.append(("factor on sigma", f"{self.sigma_scale:g}"))
+        for depth_mm in (50, 100):
+            per_px = depth_mm**2 / (self.focal_px * self.baseline_mm)
+            rows.append((f"at {depth_mm} mm", f"a disparity that is 1 px off moves the depth by {per_px:.2f} mm"))
+        return card("Rig: rectified cameras", rows)
 
     def scaled(self, factor: float) -> Rig:
         """Rig of the same images after resizing.

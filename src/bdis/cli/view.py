@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -143,6 +141,7 @@ def show(
     from ..matching.matcher import StereoMatcher
     from ..video.stream.depth_stream import DepthStream
     from ..viewer import Viewer
+    from ..viewer.screen import has_screen
 
     stream = DepthStream(
         source, StereoMatcher(**asdict(settings)), camera,
@@ -165,7 +164,7 @@ def show(
             )
         if stream.rig is None:
             terminal.warn("no calibration, so no depth: give --calib FILE, or --focal PX and --baseline MM")
-        if page.browser and _has_screen():
+        if page.browser and has_screen():
             webbrowser.open(viewer.url)
         try:
             with terminal.working("waiting for the first frame"):
@@ -184,10 +183,3 @@ def _short(name: str) -> str:
     'left.mp4 and right.mp4'
     """
     return " and ".join(Path(part).name for part in name.split(" and "))
-
-
-def _has_screen() -> bool:
-    """False if the browser would be a text browser in this terminal."""
-    is_unix_desktop = sys.platform not in ("win32", "darwin")
-    wanted = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    return not is_unix_desktop or any(os.environ.get(name) for name in wanted)

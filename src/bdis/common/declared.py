@@ -12,7 +12,7 @@ import inspect
 import math
 import numbers
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -335,15 +335,70 @@ def check_names(names: Iterable[str], *classes: type, what: str = "setting") -> 
 
 def with_attributes(cls: Class) -> Class:
     """Class decorator: adds a numpydoc section "Attributes" with all declared settings to the docstring."""
-    lines = ["", "", "Attributes", "----------"]
+    cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _section("Attributes", cls)
+    return cls
+
+
+def taking_settings(settings: type) -> Callable[[Class], Class]:
+    """Class decorator: the constructor takes all settings that a dataclass declares, as ``**settings``.
+
+    Its signature and its docstring list them, so that interpreters complete their names and ``help`` explains them.
+
+    Parameters
+    ----------
+    settings : type
+        Dataclass of declared settings.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> from bdis.matching.settings import Settings
+    >>> @taking_settings(Settings)
+    ... class Matcher:
+    ...     def __init__(self, preset: str = "balanced", **settings: object): ...
+    >>> list(inspect.signature(Matcher).parameters)[:3]
+    ['preset', 'bits', 'patch_size']
+    """
+
+    def decorate(cls: Class) -> Class:
+        hints = get_type_hints(settings)
+        listed = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=OF_PRESET, annotation=hints[name])
+            for name in declarations(settings)
+        ]
+        signature = inspect.signature(cls)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        cls.__signature__ = signature.replace(parameters=[*own, *listed])  # type: ignore[attr-defined]
+        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _section("Other Parameters", settings)
+        return cls
+
+    return decorate
+
+
+class _OfPreset:
+    """What the signature shows as the default of a setting that is left out."""
+
+    def __repr__(self) -> str:
+        return "<as in the preset>"
+
+
+OF_PRESET = _OfPreset()
+
+
+def _section(title: str, cls: type) -> str:
+    """A numpydoc section with all settings that a dataclass declares."""
+    lines = ["", "", title, "-" * len(title)]
     for group, members in groups(cls).items():
         lines.append(f"**{group}**")
         for declared in members:
             lines.append(f"{declared.name} : {declared.type_text}, default {declared.default!r}")
             text = declared.description()
             lines += textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
-    cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + "\n".join(lines) + "\n"
-    return cls
+    return "\n".join(lines) + "\n"
 
 
 def number_text(value: float) -> str:

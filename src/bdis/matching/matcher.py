@@ -1,16 +1,20 @@
 """StereoMatcher: the paper's Figure 1, and what goes beyond it."""
 
 import os
-from typing import Any, Protocol, Self
+import time
+from typing import Any, Protocol, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.declared import taking_settings
+from ..display.card import card
 from ..vector.cache import prepare
 from ..vector.crew import Crew, Threads
 from .images import check_pair
 from .result import StereoResult
-from .settings import Settings, settings_for
+from .setting_names import SettingNames
+from .settings import PRESET_SUMMARIES, PRESETS, Settings, nearest_preset, settings_for
 from .stages import Stages
 from .video import check_previous
 
@@ -48,6 +52,7 @@ class Cameras(Protocol):
         """Smallest and largest disparity in px."""
 
 
+@taking_settings(Settings)
 class StereoMatcher:
     """Dense disparity of a rectified stereo pair, with a probability for every pixel.
 
@@ -56,7 +61,7 @@ class StereoMatcher:
     preset : str or Settings
         Name in ``bdis.PRESETS``, or settings to start from.
     **settings
-        Settings to change, by name; ``help(bdis.Settings)`` lists them.
+        Settings to change, by name; they are listed below, with the values that ``balanced`` has.
 
     Attributes
     ----------
@@ -78,10 +83,24 @@ class StereoMatcher:
     >>> result = bdis.StereoMatcher("fast").match(left, right)
     >>> round(float(np.nanmedian(result.disparity)), 1)
     4.0
+    >>> bdis.StereoMatcher("fast", variance=True)
+    StereoMatcher('fast', variance=True)
     """
 
-    def __init__(self, preset: str | Settings = "balanced", **settings: Any):
-        self._begin(settings_for(preset, settings))
+    def __init__(self, preset: str | Settings = "balanced", **settings: Unpack[SettingNames]):
+        self._begin(settings_for(preset, dict(settings)))
+
+    def __repr__(self) -> str:
+        preset, changed = nearest_preset(self.settings)
+        return f"StereoMatcher({', '.join([repr(preset), *(f'{name}={value!r}' for name, value in changed.items())])})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the preset, what was changed of it, and, folded away, all settings."""
+        preset, changed = nearest_preset(self.settings)
+        shown = [(name, f"{value!r} instead of {getattr(PRESETS[preset], name)!r}") for name, value in changed.items()]
+        rows = [("preset", f"{preset}: {PRESET_SUMMARIES[preset]}"), *shown]
+        every = ((name, repr(value)) for name, value in vars(self.settings).items())
+        return card(repr(self), rows, more=every)
 
     @classmethod
     def for_rig(
@@ -91,7 +110,7 @@ class StereoMatcher:
         *,
         near_mm: float | None = None,
         far_mm: float | None = None,
-        **settings: Any,
+        **settings: Unpack[SettingNames],
     ) -> Self:
         """A matcher for given cameras: it searches the disparities that they can have, and has their factor on sigma.
 
@@ -124,10 +143,11 @@ class StereoMatcher:
         (-18.0, 20.0)
         """
         smallest, largest = rig.disparity_range(near_mm=near_mm, far_mm=far_mm)
-        of_rig: dict[str, Any] = {"min_disparity": smallest, "max_disparity": largest}
+        of_rig: SettingNames = {"min_disparity": smallest, "max_disparity": largest}
         if rig.sigma_scale is not None:
             of_rig["sigma_scale"] = rig.sigma_scale
-        return cls(preset, **{**of_rig, **settings})
+        of_rig.update(settings)
+        return cls(preset, **of_rig)
 
     def _begin(self, settings: Settings) -> None:
         self.settings = settings
@@ -208,6 +228,7 @@ class StereoMatcher:
         self, pair: tuple[Any, Any], masks: tuple[Any, Any], previous: StereoResult | None, bgr: bool
     ) -> StereoResult:
         """As `match`, for the one thread whose turn it is."""
+        began = time.perf_counter()
         images = check_pair(*pair, bgr=bgr)
         if previous is not None:
             check_previous(previous, images[0])
@@ -215,12 +236,14 @@ class StereoMatcher:
         self._stages = None  # until they are done: what an error or an interrupt leaves behind is not used again
         arrays = stages.begin(images, masks, previous)
         if not self._is_prepared:
+            preparing = time.perf_counter()
             prepare([*stages.kernels(), *self._threads.kernels()])
             self._is_prepared = True
+            began += time.perf_counter() - preparing  # which is no part of a match
         self._threads.run(lambda crew: match_in_stages(stages, crew))
         stages.release()
         self._stages = stages
-        return stages.result(arrays)
+        return stages.result(arrays, 1e3 * (time.perf_counter() - began))
 
     def compute(self, left: Any, right: Any) -> NDArray[np.int16]:
         """Disparity as ``cv2.StereoMatcher.compute`` gives it.

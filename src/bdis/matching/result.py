@@ -1,13 +1,18 @@
 """What a matcher returns."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.arrays import Array
 from ..common.law import sigmas
 from .pictures import SmallPair, warnings_of
+from .result_pictures import card_of, plot_comparison, plot_result, text_of
 from .settings import Settings
 
 
@@ -30,7 +35,7 @@ class FrameMemory:
     settings: Settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StereoResult:
     """Disparity of the left image and how far to trust it.
 
@@ -56,6 +61,9 @@ class StereoResult:
         and where it is not known.
     pictures : SmallPair or None
         Small copies of the images, for ``warnings``; None if the result is not that of a matcher.
+    match_ms : float or None
+        Time that the match took, ms, without that of compiling or loading kernels; the first match of a size, which
+        makes the buffers, takes longer.  None if it is not known.
 
     Examples
     --------
@@ -63,6 +71,8 @@ class StereoResult:
     >>> result = StereoResult(np.array([[1.5, np.nan]], np.float32), np.array([[0.5, 0.0]], np.float32))
     >>> result.coverage
     0.5
+    >>> result
+    StereoResult(2x1, 50.0% known, disparity 1.5 px on median)
     """
 
     disparity: NDArray[np.float32]
@@ -70,9 +80,17 @@ class StereoResult:
     variance: NDArray[np.float32] | None = None
     row_offset: float = 0.0
     row_tilt: float = 0.0
-    memory: FrameMemory | None = field(default=None, repr=False, compare=False)
+    memory: FrameMemory | None = field(default=None, compare=False)
     bits: int | None = None
-    pictures: SmallPair | None = field(default=None, repr=False, compare=False)
+    pictures: SmallPair | None = field(default=None, compare=False)
+    match_ms: float | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: thumbnails of the disparity and its uncertainty, coverage, time and warnings."""
+        return card_of(self)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -134,6 +152,77 @@ class StereoResult:
         '20 +- 0.184 px'
         """
         return np.sqrt(self.known_variance()) * np.float32(sigmas(share))
+
+    def plot(self, *, title: str | None = None) -> Any:
+        """Draw the disparity and its standard deviation, or without a variance its probability, with Matplotlib.
+
+        Unknown pixels are grey, the colours span 98 % of the values, and ``warnings`` stand above in red.  Notebooks
+        show the figure; in a script call ``matplotlib.pyplot.show()``, or save it.
+
+        Parameters
+        ----------
+        title : str, optional
+            Above the maps.  Default: how many pixels are known.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes, shape (2,)
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed.
+
+        See Also
+        --------
+        Rig.plot_depth : The same in mm.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> one = np.ones((40, 60), np.float32)
+        >>> axes = StereoResult(20 * one, one, variance=0.01 * one).plot()
+        >>> [axis.get_title(loc="left") for axis in axes]
+        ['disparity', 'standard deviation']
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(axes[0].figure)  # or axes[0].figure.savefig("result.png")
+        """
+        return plot_result(self, title)
+
+    def compare(self, reference: StereoResult | Array, *, title: str | None = None) -> Any:
+        """Draw the disparity beside a reference, and the absolute error, with Matplotlib.
+
+        Both disparities have the same colours; the error is unknown where one of them is.
+
+        Parameters
+        ----------
+        reference : StereoResult or ndarray, shape (h, w)
+            Another result of the same pair, or a disparity in px; NaN where unknown.
+        title : str, optional
+            Above the maps.  Default: median error, share of errors below 1 px, and how much of the reference is known.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes, shape (3,)
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed.
+        ValueError
+            The reference is of another size.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> one = np.ones((40, 60), np.float32)
+        >>> axes = StereoResult(20 * one, one).compare(20.25 * one)
+        >>> axes[0].figure.get_suptitle()
+        'median error 0.25 px, 100.0% of the errors below 1 px; 100.0% of the pixels with a reference are known'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(axes[0].figure)
+        """
+        return plot_comparison(self, reference, title)
 
     def known_variance(self) -> NDArray[np.float32]:
         """The variance, or an error that says how to get it.

@@ -290,3 +290,19 @@ def settings_for(preset: str | Settings, overrides: dict[str, Any]) -> Settings:
         preset = PRESETS[preset]
     check_names(overrides, Settings)
     return replace(preset, **overrides)
+
+
+def nearest_preset(settings: Settings) -> tuple[str, dict[str, Any]]:
+    """The preset that settings differ least from, and the settings that differ: what to write to get them.
+
+    Examples
+    --------
+    >>> nearest_preset(settings_for("fast", {"variance": True}))
+    ('fast', {'variance': True})
+    """
+    differences = {
+        name: {each: value for each, value in vars(settings).items() if value != getattr(preset, each)}
+        for name, preset in PRESETS.items()
+    }
+    nearest = min(differences, key=lambda name: len(differences[name]))
+    return nearest, differences[nearest]

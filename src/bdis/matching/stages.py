@@ -260,13 +260,13 @@ class Stages:
         if self.video is not None:
             self.video.release()
 
-    def result(self, arrays: list[Array]) -> StereoResult:
+    def result(self, arrays: list[Array], match_ms: float | None = None) -> StereoResult:
         """The filled ``arrays`` of the result, and what the next frame of a video needs of this one."""
         memory = None if self.video is None else self.video.memory()
         row_offset, row_tilt = (0.0, 0.0) if self.rows is None else (self.rows.offset, self.rows.tilt)
         variance = arrays[2] if len(arrays) > 2 else None
         bits, pictures = self.pyramid.bits, self.pyramid.small_pair()
-        return StereoResult(arrays[0], arrays[1], variance, row_offset, row_tilt, memory, bits, pictures)
+        return StereoResult(arrays[0], arrays[1], variance, row_offset, row_tilt, memory, bits, pictures, match_ms)
 
     def kernels(self) -> list[Kernel]:
         """All kernels that a match of the pair taken by `begin` is sure to call, each once."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..cameras.rig import Rig
 from ..common.arrays import Array
-from ..files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
+from ..display.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 from ..matching.result import StereoResult
 from ..video.stream.depth_stream import DepthFrame
 from .display_options import MAPS, Range

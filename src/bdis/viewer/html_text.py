@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..common.arrays import Array
-from ..files.colors import UNKNOWN_ON_DARK
+from ..display.colors import UNKNOWN_ON_DARK
 from ..video.stream.statistics import StreamStatistics
 from .display_options import Range
 from .frame_maps import FrameMaps, palette

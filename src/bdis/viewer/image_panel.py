@@ -8,7 +8,7 @@ import numpy as np
 
 from ..cameras.rectifier import Rectifier
 from ..cameras.rgb import as_rgb_bytes
-from ..files.colors import UNKNOWN_ON_DARK
+from ..display.colors import UNKNOWN_ON_DARK
 from .frame_maps import FrameMaps, colored, unit_of
 from .html_text import box, color_bar, pixel_text, warnings_text
 from .page import Page, Panel

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files.colors import UNKNOWN_ON_DARK
+from ..display.colors import UNKNOWN_ON_DARK
 from .display_options import DisplayOptions
 from .frame_maps import FrameMaps, colored
 from .scene import FIELD_OF_VIEW, Marker, SceneView, Vector, Viewpoint

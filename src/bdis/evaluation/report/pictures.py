@@ -8,7 +8,7 @@ from ...cameras.rgb import as_rgb_bytes
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...common.optional import require
-from ...files.colors import UNKNOWN_ON_LIGHT
+from ...display.colors import UNKNOWN_ON_LIGHT
 
 WIDTH = 420  # px of a picture in the page
 BACKGROUND = (0x24, 0x2A, 0x31)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
-from ...files.colors import round_range
+from ...display.colors import round_range
 from ...matching.matcher import StereoMatcher
 from ..sources import BadFrame, Source, StereoFrame
 

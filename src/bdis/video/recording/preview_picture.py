@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...cameras.rgb import as_rgb_bytes
 from ...common.arrays import Array
 from ...common.optional import require
-from ...files.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
+from ...display.colors import COLORMAPS, UNKNOWN_ON_DARK, color_steps, color_table, round_range
 from .clip_range import MIN_COVERAGE
 
 MIN_HEIGHT, MAX_WIDTH = 240, 640  # px of the image: legible, and the whole picture fits a screen

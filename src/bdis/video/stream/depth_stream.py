@@ -11,10 +11,14 @@ from functools import cached_property
 from typing import Any, Self
 
 from ...cameras.rectifier import Rectifier
+from ...cameras.rgb import as_rgb_bytes
 from ...cameras.rig import Rig
 from ...common.arrays import Array, size_text
+from ...display.card import card
+from ...display.map_picture import MapPicture
 from ...matching.matcher import StereoMatcher
 from ...matching.result import StereoResult
+from ...matching.result_pictures import pictures_of
 from ..sources import Source
 from .queue import FrameQueue, QueueClosed
 from .reader import AtEnd, QueuedFrame, Reader
@@ -24,7 +28,7 @@ QUEUED_FRAMES = 2  # between two steps, of a file; of a live source only the new
 STOP_S = 5.0  # a thread that takes longer to end hangs in a driver, and is abandoned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DepthFrame:
     """A matched pair.
 
@@ -63,6 +67,22 @@ class DepthFrame:
     lost_before: int = 0
     stamp_ns: int | None = None
     frame_id: str | None = None
+
+    def __repr__(self) -> str:
+        parts = [f"{self.index} at {self.time_s:.3f} s", size_text(self.left.shape)]
+        parts += [f"{self.result.coverage:.1%} known", f"matched in {1e3 * self.match_s:.1f} ms"]
+        if self.is_suspect:
+            parts.append("suspect: decoded from a damaged frame")
+        if self.lost_before:
+            parts.append(f"{self.lost_before} lost before it")
+        return f"DepthFrame({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the left image, disparity and its uncertainty, coverage, time and warnings."""
+        grey = as_rgb_bytes(self.left).mean(2)
+        pictures = [MapPicture("left image, grey", grey, "gray", (0.0, 255.0)), *pictures_of(self.result)]
+        suspect = ("this frame was decoded from a damaged one: its images may be wrong",) if self.is_suspect else ()
+        return card(repr(self), pictures=pictures, warnings=(*suspect, *self.result.warnings))
 
 
 class DepthStream:

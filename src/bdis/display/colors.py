@@ -1,16 +1,32 @@
 """Colours of maps: colour maps, the greys of unknown pixels, and the range of values that is shown."""
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.arrays import Array
-from ..common.optional import require
 
 Rgb = tuple[int, int, int]
+Range = tuple[float, float]
 
 COLORMAPS = {"disparity": "turbo", "depth": "turbo_r"}  # near is red in both
 UNKNOWN_ON_LIGHT: Rgb = (0xC9, 0xCD, 0xD2)  # grey of unknown pixels on a white page; no colour map has it
 UNKNOWN_ON_DARK: Rgb = (0x3A, 0x3E, 0x44)  # the same on a dark page
+
+# Seventeen colours of each of Matplotlib's colour maps of that name: in between they are straight to 8 of 255 grey
+# levels, which nobody sees, and a thumbnail or a viewer does without Matplotlib.
+_STOPS = {
+    "gray": "000000 ffffff",
+    "turbo": "30123b 4040a2 466be3 4294ff 28bceb 18ddc2 32f298 6dfe62 a4fc3c "
+    "cdec34 eecf3a fdac34 fb7e21 eb500e d02f05 a91601 7a0403",
+    "viridis": "440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c "
+    "1fa088 28ae80 3fbc73 5ec962 84d44b addc30 d8e219 fde725",
+    "magma": "000004 0a0822 1d1147 36106b 51127c 6a1c81 832681 9c2e7f b73779 "
+    "d0416f e75263 f56b5c fc8961 fea772 fec488 fde2a3 fcfdbf",
+    "plasma": "0d0887 310597 4c02a1 6600a7 7e03a8 9511a1 aa2395 bc3587 cc4778 "
+    "da5a6a e66c5c f0804e f89540 fdac33 fdc527 f8df25 f0f921",
+}
 
 
 def color_table(colormap: str, unknown: Rgb) -> NDArray[np.uint8]:
@@ -19,7 +35,7 @@ def color_table(colormap: str, unknown: Rgb) -> NDArray[np.uint8]:
     Parameters
     ----------
     colormap : str
-        Name of a colour map of Matplotlib.
+        "turbo", "viridis", "magma" or "plasma", with "_r" at the end from its last colour to the first; or "gray".
     unknown : tuple of int
         RGB colour of unknown pixels.
 
@@ -30,16 +46,25 @@ def color_table(colormap: str, unknown: Rgb) -> NDArray[np.uint8]:
 
     Raises
     ------
-    ImportError
-        Matplotlib is not installed.
+    KeyError
+        There is no colour map of that name.
 
     Examples
     --------
     >>> color_table("turbo", (60, 60, 60))[0].tolist()
     [60, 60, 60]
     """
-    colors = require("matplotlib", "a picture").colormaps[colormap](np.linspace(0, 1, 255))[:, :3]
-    return np.vstack([np.asarray(unknown), np.rint(255 * colors)]).astype(np.uint8)
+    stops = _stops(colormap.removesuffix("_r"))
+    stops = stops[::-1] if colormap.endswith("_r") else stops
+    places = np.linspace(0, len(stops) - 1, 255)
+    colors = np.stack([np.interp(places, np.arange(len(stops)), channel) for channel in stops.T], -1)
+    return np.vstack([np.asarray(unknown), np.rint(colors)]).astype(np.uint8)
+
+
+@cache
+def _stops(colormap: str) -> NDArray[np.uint8]:
+    """The colours that a colour map is made of, shape (n, 3)."""
+    return np.array([list(bytes.fromhex(color)) for color in _STOPS[colormap].split()], np.uint8)
 
 
 def color_steps(values: Array, span: tuple[float, float]) -> NDArray[np.uint8]:
@@ -96,6 +121,55 @@ def round_range(values: Array) -> tuple[float, float]:
     step = power * max(factor for factor in (1, 2, 5) if factor * power <= rough)
     near = float(np.floor(low / step) * step)
     return max(near, 0.0) if is_positive else near, float(np.ceil(high / step) * step)
+
+
+def bulk_range(values: Array) -> Range:
+    """Range of 98 % of the known values, with a margin, so that a few outliers do not compress the colours.
+
+    Parameters
+    ----------
+    values : ndarray
+        Values of a map, of any shape; NaN or infinite where unknown.
+
+    Returns
+    -------
+    low, high : float
+        Ends of the range, low below high; 0 and 1 if nothing is known.
+
+    Examples
+    --------
+    >>> low, high = bulk_range(np.append(np.linspace(40, 60, 1000), [1e6, np.nan]))
+    >>> 39 < low < 41 and 59 < high < 62
+    True
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return 0.0, 1.0
+    low, high = (float(end) for end in np.percentile(known, [1, 99]))
+    margin = 0.05 * (high - low) + 1e-6 * max(1.0, abs(low), abs(high))
+    return low - margin, high + margin
+
+
+def range_from_zero(values: Array) -> Range:
+    """Range from 0 that contains 97 % of the known values: of errors and deviations.
+
+    Parameters
+    ----------
+    values : ndarray
+        As for :func:`bulk_range`, not negative.
+
+    Returns
+    -------
+    low, high : float
+        0, and above 0; 0 and 1 if nothing is known.
+
+    Examples
+    --------
+    >>> range_from_zero(np.array([np.nan, np.inf]))
+    (0.0, 1.0)
+    """
+    known = values[np.isfinite(values)]
+    return 0.0, float(max(np.percentile(known, 97), 1e-6)) if known.size else 1.0
 
 
 def hex_color(rgb: Rgb) -> str:
