@@ -10,6 +10,7 @@ from . import terminal
 from .assess import assess
 from .bench import bench
 from .calib import calib_app
+from .calibrate import calibrate
 from .certainty import certainty_app
 from .demo import demo
 from .doctor import doctor, warmup
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": run_command,
     "view": view,
     "export": export,
+    "calibrate": calibrate,
     "rectify": rectify,
     "render": render,
     "bench": bench,
