@@ -10,7 +10,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = (
     "pair", "raw_cameras", "video", "uncertainty", "compare_methods", "other_matchers", "slicer", "foxglove_live",
-    "pipe",
+    "pipe", "export", "calibrate",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bdis
+from bdis.cameras.convert import write_calibration
 from bdis.cameras.formats import read_calibration
 from tests.cameras.simulated import CAMERAS, SIZE, check_depth, cv2
 
@@ -111,12 +112,18 @@ def test_scared_frame_data(tmp_path):
     path = tmp_path / "frame_data000003.json"
     path.write_text(json.dumps({"camera-calibration": values, "camera-pose": np.eye(4).tolist()}))
     check_depth(load(path, size=SIZE))
-    del values["DR"]
+    del values["DL"], values["DR"]
     path.write_text(json.dumps({"camera-calibration": values}))
     with pytest.raises(
-        ValueError, match=r"a SCARED frame_data without DR in its camera-calibration; the endoscope_cal"
+        ValueError, match=r"a SCARED frame_data without DL, DR in its camera-calibration; give the endo"
     ):
         load(path, size=SIZE)
+    keyframe = tmp_path / "endoscope_calibration.yaml"
+    CAMERAS.save(tmp_path / "cameras.toml")
+    write_calibration(read_calibration(tmp_path / "cameras.toml"), keyframe, "opencv")
+    check_depth(load(path, size=SIZE))  # beside it
+    keyframe.rename(tmp_path / "other.yaml")
+    check_depth(bdis.StereoCalibration.load(path, tmp_path / "other.yaml", size=SIZE))
 
 
 # --- NumPy ------------------------------------------------------------------------------------------------------------

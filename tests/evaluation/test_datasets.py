@@ -167,6 +167,87 @@ def test_servct(tmp_path, scene):
     ]
 
 
+# --- StereoMIS --------------------------------------------------------------------------------------------------------
+
+
+def write_stereomis(folder, scene, frames=3):
+    lines = []
+    for side in ("StereoLeft", "StereoRight"):
+        lines += [f"[{side}]", f"res_x={WIDTH}", f"res_y={HEIGHT}", f"fc_x={scene.focal_px}", f"fc_y={scene.focal_px}",
+                  f"cc_x={scene.cx}", f"cc_y={scene.cy}", *(f"kc_{place}=0" for place in range(8))]  # fmt: skip
+    lines += [f"R_{place}={int(place in (0, 4, 8))}" for place in range(9)]
+    lines += [f"T_{place}={value}" for place, value in enumerate((-scene.baseline_mm, 0, 0))]
+    folder.mkdir(parents=True)
+    (folder / "StereoCalibration.ini").write_text("\n".join(lines))
+    for number in range(frames):
+        write(folder / "video_frames" / f"{number:06d}l.png", scene.left)
+        write(folder / "video_frames" / f"{number:06d}r.png", scene.right)
+    mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+    mask[10:20, 30:50] = 255
+    write(folder / "masks" / "000000l.png", mask)
+    poses = "".join(f"{number} {number} 0 0 0 0 0 1\n" for number in range(frames))
+    (folder / "groundtruth.txt").write_text(poses)
+
+
+def test_stereomis_frames_are_rectified_and_have_their_rig(tmp_path, scene):
+    write_stereomis(tmp_path / "P1", scene)
+    write_stereomis(tmp_path / "P2_1", scene, frames=1)
+    data = open_dataset(tmp_path)
+    assert (data.kind, len(data), data.groups) == ("stereomis", 4, ["StereoMIS P1", "StereoMIS P2_1"])
+    frame = data[1].read()
+    assert_pair(frame, scene)
+    assert not frame.has_reference
+    assert [entry.name for entry in open_dataset(tmp_path / "P1", every=2)] == ["000000", "000002"]
+    white, black = (open_dataset(tmp_path / "P1", hide=hide)[0].read().seen for hide in ("white", "black"))
+    assert (~white).sum() == pytest.approx(200, abs=4)
+    assert black.sum() == pytest.approx(200, abs=4)
+    assert open_dataset(tmp_path / "P1", hide="black")[1].read().seen.all()  # a frame without a mask
+
+
+def test_stereomis_video_has_the_left_view_on_top(tmp_path, scene):
+    write_stereomis(tmp_path / "P3", scene)
+    for path in (tmp_path / "P3" / "video_frames").iterdir():
+        path.unlink()
+    (tmp_path / "P3" / "video_frames").rmdir()
+    path = tmp_path / "P3" / "P3.mp4"
+    video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"mp4v"), 5, (WIDTH, 2 * HEIGHT))
+    for _ in range(2):
+        video.write(np.vstack([scene.left, scene.right])[..., ::-1])
+    video.release()
+    data = open_dataset(tmp_path / "P3")
+    assert (len(data), data.forward_only) == (2, True)
+    left = data[1].read().left
+    assert np.abs(left.astype(int) - scene.left).mean() < 12  # the codec loses some
+    (tmp_path / "P3" / "other.mp4").write_bytes(b"")
+    with pytest.raises(ValueError, match="has 2 videos, such as P3.mp4 and other.mp4; expected one"):
+        open_dataset(tmp_path / "P3")
+
+
+def test_stereomis_is_a_source_of_frames(tmp_path, scene):
+    write_stereomis(tmp_path / "P1", scene)
+    with bdis.open_source(tmp_path / "P1") as source:
+        assert source.rig.baseline_mm == pytest.approx(scene.baseline_mm)
+        frames = list(source)
+    assert len(frames) == 3
+    np.testing.assert_array_equal(frames[2].right, scene.right)
+
+
+def test_stereomis_that_is_wrong(tmp_path, scene):
+    write_stereomis(tmp_path / "P1", scene)
+    (tmp_path / "P1" / "video_frames" / "000001r.png").unlink()
+    with pytest.raises(OSError, match="000001r.png"):
+        open_dataset(tmp_path / "P1")[1].read()
+    write(tmp_path / "P1" / "masks" / "000000l.png", np.zeros((4, 4), np.uint8))
+    with pytest.raises(ValueError, match="000000l.png is 4x4, but its image is 128x96"):
+        open_dataset(tmp_path / "P1", hide="white")[0].read()
+    with pytest.raises(ValueError, match="hide must be none, white or black, but it is 'tools'"):
+        open_dataset(tmp_path / "P1", hide="tools")
+    ini = tmp_path / "P1" / "StereoCalibration.ini"
+    ini.write_text(ini.read_text().replace("res_x=128", "res_x=256"))
+    with pytest.raises(ValueError, match="a view is 128x96, but StereoCalibration.ini is for 256x96"):
+        open_dataset(tmp_path / "P1")[0].read()
+
+
 # --- SCARED -----------------------------------------------------------------------------------------------------------
 
 

@@ -137,7 +137,9 @@ class StereoCalibration:
         """Read the calibration of raw cameras from a file.
 
         The format is recognised: OpenCV FileStorage (YAML, XML or JSON with M1 or K1, D1, M2 or K2, D2, R and T, as in
-        SCARED), a pair of ROS camera_info files, a Kalibr camchain, or a file written by :meth:`save`.
+        SCARED), a pair of ROS camera_info files, a Kalibr camchain, MATLAB's stereoParameters (a struct in .mat or
+        JSON), da Vinci's StereoCalibration.ini, EndoVis's camera_calibration.txt, SCARED's frame_data, NumPy's .npz, or
+        a file written by :meth:`save`.
 
         Parameters
         ----------

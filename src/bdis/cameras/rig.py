@@ -562,8 +562,8 @@ class Rig:
         """Read the rig of rectified cameras from a calibration file.
 
         The format is recognised: OpenCV FileStorage (YAML, XML or JSON with P1 and P2, or Q, as in SERV-CT), a pair of
-        ROS camera_info files, Middlebury calib.txt, K.txt (nine numbers, then the baseline in m), or a file written by
-        :meth:`save`.
+        ROS camera_info files, Middlebury calib.txt, K.txt (nine numbers, then the baseline in m), NumPy's .npz, or a
+        file written by :meth:`save`.
 
         Parameters
         ----------

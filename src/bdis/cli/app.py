@@ -11,6 +11,7 @@ from .assess import assess
 from .batch import batch_app
 from .bench import bench
 from .calib import calib_app
+from .calibrate import calibrate
 from .certainty import certainty_app
 from .demo import demo
 from .doctor import doctor, warmup
@@ -40,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": run_command,
     "view": view,
     "export": export,
+    "calibrate": calibrate,
     "rectify": rectify,
     "render": render,
     "bench": bench,

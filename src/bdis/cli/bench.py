@@ -251,8 +251,8 @@ def bench(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Kind of the data sets, if it is not recognised: authors, serv-ct, scared, hamlyn, middlebury, kitti, "
-            "rendered or folder.",
+            help="Kind of the data sets, if it is not recognised: authors, serv-ct, scared, stereomis, hamlyn, "
+            "middlebury, kitti, rendered or folder.",
         ),
     ] = None,
     option: Annotated[

@@ -27,8 +27,8 @@ class RigOptions:
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Calibration file of OpenCV, ROS, Kalibr, Middlebury or bdis, or K.txt; twice if there are two files, "
-            "such as OpenCV's intrinsics and extrinsics.",
+            help="Calibration file of OpenCV, ROS, Kalibr, MATLAB, da Vinci, EndoVis, SCARED, NumPy, Middlebury or "
+            "bdis, or K.txt; twice if there are two files, such as OpenCV's intrinsics and extrinsics.",
         ),
     ] = None
     focal: Annotated[float | None, typer.Option(metavar="PX", help="Focal length; instead of --calib.")] = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import authors, hamlyn, kitti, middlebury, rendered, scared, servct
+from . import authors, hamlyn, kitti, middlebury, rendered, scared, servct, stereomis
 from . import folder as pair_folder
 from .frame import Dataset, Entry, Frame, WrongFolder
 from .rendered import frame_of, on_the_fly, parse_scene, rig_of, with_baseline, write_rendered
@@ -61,6 +61,7 @@ KINDS: dict[str, Kind] = {
     "authors": Kind(authors.LOOKED_FOR, authors.detect, authors.load),
     "serv-ct": Kind(servct.LOOKED_FOR, servct.detect, servct.load),
     "scared": Kind(scared.LOOKED_FOR, scared.detect, scared.load),
+    "stereomis": Kind(stereomis.LOOKED_FOR, stereomis.detect, stereomis.load),
     "hamlyn": Kind(hamlyn.LOOKED_FOR, hamlyn.detect, hamlyn.load),
     "middlebury": Kind(middlebury.LOOKED_FOR, middlebury.detect, middlebury.load),
     "kitti": Kind(kitti.LOOKED_FOR, kitti.detect, kitti.load),

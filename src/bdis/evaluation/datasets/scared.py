@@ -19,9 +19,9 @@ from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...common.atomic import Place
-from ...common.optional import require
 from ...common.reading import MAX_IMAGE_BYTES, parse_json
 from ...files.images import decode_image, read_image
+from .forward_video import ForwardVideo
 from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 LOOKED_FOR = (
@@ -182,39 +182,20 @@ class _Recording:
 
     def __init__(self, path: Path, group: str):
         self._path, self._group = path, group
-        self._cv2 = require("cv2", "reading videos")
-        self._video = self._open()
-        self.count = int(self._video.get(self._cv2.CAP_PROP_FRAME_COUNT))
-        self._next = 0
+        self._video = ForwardVideo(path / "data" / "rgb.mp4")
+        self.count = self._video.count
         self._calibrations = _Archive(path / "data" / "frame_data.tar.gz")
         self._points = _Archive(path / "data" / "scene_points.tar.gz")
         self._last: tuple[bytes, Rectifier] | None = None
 
     def frame(self, number: int) -> Frame:
         """Read a frame."""
-        left, right = np.split(self._image(number), 2)  # left on top
+        left, right = np.split(self._video.image(number), 2)  # left on top
         file = f"scene_points{number:06d}.tiff"
         points = decode_image(self._points.read(file), f"{self._points.path}, {file}")[: len(left)]
         points = _checked_points(points, left, f"{self._points.path}, {file}")
         rectifier = self._rectifier(self._calibrations.read(f"frame_data{number:06d}.json"), left)
         return _frame(self._group, f"{number:06d}", left, right, points, rectifier)
-
-    def _open(self) -> Any:
-        video = self._cv2.VideoCapture(str(self._path / "data" / "rgb.mp4"))
-        if not video.isOpened():
-            raise ValueError(f"{self._path / 'data' / 'rgb.mp4'} cannot be read as a video")
-        return video
-
-    def _image(self, number: int) -> Array:
-        if number < self._next:
-            self._video, self._next = self._open(), 0
-        while self._next <= number:
-            there = self._video.grab()
-            self._next += 1
-            if not there:
-                raise ValueError(f"{self._path / 'data' / 'rgb.mp4'} ends before frame {number}")
-        _, image = self._video.retrieve()
-        return np.ascontiguousarray(image[..., ::-1])
 
     def _rectifier(self, content: bytes, left: Array) -> Rectifier:
         """The rectifier is computed again only when the calibration changes."""
