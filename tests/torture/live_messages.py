@@ -54,9 +54,7 @@ def test_a_source_survives_servers_that_send_damaged_messages(monkeypatch):
     before, frames, bad, lost = resident_mb(), 0, 0, 0
     with socket.create_server(HERE) as listening:
         for _ in range(CONNECTIONS):
-            content = [
-                mutated(whole[int(rng.integers(5))], rng) if rng.random() < 0.2 else whole[1] for _ in range(20)
-            ]
+            content = [mutated(whole[int(rng.integers(5))], rng) if rng.random() < 0.2 else whole[1] for _ in range(20)]
 
             def serve(content=content):
                 with listening.accept()[0] as connection, contextlib.suppress(OSError):
