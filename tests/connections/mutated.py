@@ -23,7 +23,8 @@ def mutated(message, rng):
     """A damaged copy; in half of them the check sum is right, so that what is behind it is reached."""
     damaged = bytearray(message)
     for _ in range(rng.integers(1, 5)):
-        place = int(rng.integers(0, len(damaged) or 1))
+        damaged = damaged or bytearray(1)
+        place = int(rng.integers(0, len(damaged)))
         choice = rng.integers(0, 5)
         if choice == 0:
             damaged[place] = int(rng.integers(0, 256))

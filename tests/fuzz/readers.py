@@ -22,6 +22,7 @@ import bdis
 from bdis.cameras.formats import read_calibration
 from bdis.common.assignments import read_values, split_assignments
 from bdis.connections.exports import read_poses
+from bdis.connections.igtl import HEADER_BYTES, MAX_BODY_BYTES, parse_header, parse_image
 from bdis.evaluation.datasets import open_dataset
 from bdis.evaluation.run_log import RunLog
 from bdis.evaluation.samples import Sample
@@ -345,6 +346,13 @@ _MANIFEST_WORDS = (
 _PNG_WORDS = ("IHDR", "IDAT", "PLTE", "tRNS", "IEND", "iCCP", "tEXt", "acTL")
 _FRAME_WORDS = ('"camera-calibration"', '"KL"', '"KR"', '"DL"', '"DR"', '"R"', '"T"', "NaN", "1e999")
 
+
+def _igtl_message(folder: Path, content: bytes) -> object:
+    header = parse_header(content[:HEADER_BYTES].ljust(HEADER_BYTES, b"\0"))
+    assert header.body_bytes <= MAX_BODY_BYTES
+    return parse_image(header, content[HEADER_BYTES : HEADER_BYTES + header.body_bytes])
+
+
 READERS: dict[str, Reader] = {
     "calibration": Reader(_calibration, words=_CALIBRATION_WORDS),
     "calibration_pair": Reader(_calibration_with_right, words=_CALIBRATION_WORDS),
@@ -363,6 +371,7 @@ READERS: dict[str, Reader] = {
     "sample": Reader(_sample, words=(*_NPY_WORDS, "PK\\x03\\x04", "PK\\x01\\x02", "PK\\x05\\x06")),
     "ply": Reader(_ply, words=("ply", "format ", "binary_little_endian 1.0", "element vertex ", "property float ",
                                "property uchar ", "end_header", "red", "sigma")),
+    "igtl_message": Reader(_igtl_message, (ValueError,), ("\\x00\\x01IMAGE", "\\x00\\x02IMAGE", "TRANSFORM")),
     "settings": Reader(_settings, (ValueError, TypeError), tuple(Settings.__dataclass_fields__)),
     "scene_address": Reader(_scene_address, words=("plane", "colon", ",frames=", ",height=", ",seed=", ",noise_seed=",
                                                    ",disparity_px=", ",fps=", ",distinct=", "none", "nan", "1e400")),

@@ -107,7 +107,8 @@ def image_content(image: Array, matrix: NDArray[np.float64]) -> bytes:
         1, 1 if image.ndim == 2 else image.shape[2], _SCALAR_NUMBERS[image.dtype], _LITTLE_ENDIAN, _RAS, *size,
         *matrix[:3, :3].T.ravel(), *centre[:3], 0, 0, 0, *size,
     )  # fmt: skip
-    return header + image.astype(image.dtype.newbyteorder("<"), copy=False).tobytes()
+    pixels = np.ascontiguousarray(image, image.dtype.newbyteorder("<"))
+    return b"".join((header, pixels.data))  # one copy of the pixels
 
 
 def image_matrix(rig: Rig) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 from ...cameras.rig import Rig
@@ -12,6 +13,7 @@ from .listening import Address, listen
 from .live_output import LiveOutput, NobodyListens
 
 BACKLOG_FRAMES = 3  # that wait for a slow client; older ones are dropped
+STOP_SERVER_S = 1.0  # for clients to take leave
 
 
 class FoxgloveOutput(LiveOutput):
@@ -74,4 +76,6 @@ class FoxgloveOutput(LiveOutput):
             self._channels[topic].log(message, log_time=time_ns)
 
     def _close(self) -> None:
-        self._server.stop()
+        stopping = threading.Thread(target=self._server.stop, daemon=True)  # it waits for a client that does not read
+        stopping.start()
+        stopping.join(STOP_SERVER_S)
