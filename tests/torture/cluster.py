@@ -1,4 +1,4 @@
-"""``bdis batch run`` while its scheduler, its workers and itself are killed with -9: the files are as if nothing had been.
+"""``bdis batch run`` while scheduler, workers and the command itself are killed: the files are those of a calm run.
 
 Not part of ``make test``; run it with ``make torture``.
 """

@@ -197,10 +197,9 @@ def _show_plan(jobs: list[Job], choice: ClusterChoice) -> None:
     """What would be done."""
     script = None
     if choice.slurm is not None:
-        from ..cluster.connection import slurm_cluster
+        from ..cluster.connection import slurm_script
 
-        with slurm_cluster(choice) as cluster:
-            script = cluster.job_script()
+        script = slurm_script(choice)
         terminal.say(f"{choice.workers or 1} SLURM jobs of this script:\n\n{script}")
     terminal.table([(job.request.source.source, str(job.folder)) for job in jobs], ("source", "written to"))
     terminal.give(

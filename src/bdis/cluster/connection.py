@@ -208,13 +208,25 @@ def connect(choice: ClusterChoice) -> Connection:
 
 
 def slurm_cluster(choice: ClusterChoice) -> Any:
-    """The cluster of dask-jobqueue; ``job_script()`` of it is what SLURM gets for a job."""
-    jobqueue = require("dask_jobqueue", "--slurm")
-    security = choice.security()
-    return jobqueue.SLURMCluster(
-        python=sys.executable, n_workers=0, security=security, protocol="tcp://" if security is None else "tls://",
-        **choice.slurm_options(),
+    """A cluster of dask-jobqueue: its scheduler is in this process, and its workers are jobs of SLURM."""
+    return require("dask_jobqueue", "--slurm").SLURMCluster(
+        n_workers=0, security=choice.security(), scheduler_options={"dashboard_address": "127.0.0.1:0"},
+        **_job_options(choice),
     )  # fmt: skip
+
+
+def slurm_script(choice: ClusterChoice) -> str:
+    """What SLURM gets for a job, but for the address of the scheduler, which is not started for it."""
+    jobs = require("dask_jobqueue.slurm", "--slurm")
+    script: str = jobs.SLURMJob(
+        f"{_job_options(choice)['protocol']}SCHEDULER:8786", "bdis", **_job_options(choice)
+    ).job_script()
+    return script
+
+
+def _job_options(choice: ClusterChoice) -> dict[str, Any]:
+    protocol = "tcp://" if choice.tls_ca is None else "tls://"
+    return {"python": sys.executable, "protocol": protocol, **choice.slurm_options()}
 
 
 def _join(choice: ClusterChoice) -> Connection:
