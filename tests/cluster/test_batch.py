@@ -84,14 +84,15 @@ def test_workers_that_cannot_do_it_are_named_before_any_work(tmp_path, client, s
 
 def test_a_machine_that_cannot_do_a_step_leaves_it_to_another(tmp_path):
     """A full disk on one node: the step is tried once more elsewhere, and then counted as failed."""
-    from bdis.cluster.batch import Batch, Failed, _Step
+    from bdis.cluster.batch import Batch
+    from bdis.cluster.conductor import Failed, Step
     from bdis.cluster.connection import ClusterChoice
     from bdis.cluster.journal import Journal
 
     connection = SimpleNamespace(elsewhere=lambda host: ["tcp://other:1"])
     with Journal(tmp_path, {}, ["a"]) as journal:
         batch = Batch([SimpleNamespace(name="a")], journal, ClusterChoice())
-        step = _Step(2, 0, 0)
+        step = Step(2, 0)
         full = Failed("No space left on device", "node7", True)
         future = SimpleNamespace(status="finished", result=lambda timeout: full)
         batch._take(step, future, connection)

@@ -249,6 +249,21 @@ def _join(choice: ClusterChoice) -> Connection:
     return connection
 
 
+class ConnectionLost(ConnectionError):
+    """The scheduler or all workers have gone, and did not come back in time."""
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
+    """Context manager in which questions to the workers are asked; Dask has many words for no answer."""
+    try:
+        yield
+    except (OSError, TimeoutError, require("distributed", PURPOSE).CancelledError) as error:
+        raise ConnectionLost(
+            f"the scheduler or a worker went away ({_first_line(error)}); the same command begins again"
+        ) from None
+
+
 def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
     """Check all workers before any work starts.
 
@@ -273,12 +288,14 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
             raise ValueError(f"the scheduler has no workers after {wait_s:g} s; start some, or wait longer with --wait")
         time.sleep(0.2)
     own = {name: importlib.metadata.version(name) for name in ("dask", "distributed")}
-    versions = client.get_versions()
+    with _answering():
+        versions = client.get_versions()
     _check_versions("the scheduler", versions["scheduler"], own)
     for address, found in versions["workers"].items():
         _check_versions(f"worker {address}", found, own)
     # A function of Python's own: it can be called on a worker that has no bdis.
-    found = client.run(importlib.metadata.version, "bdis", on_error="return")
+    with _answering():
+        found = client.run(importlib.metadata.version, "bdis", on_error="return")
     for address, version in found.items():
         if isinstance(version, Exception):
             raise ValueError(
@@ -287,7 +304,8 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
     token = out / WORK_FOLDER / f"visible-{secrets.token_hex(8)}"
     token.touch()
     try:
-        facts = client.run(worker_facts, str(token), on_error="return")
+        with _answering():
+            facts = client.run(worker_facts, str(token), on_error="return")
     finally:
         token.unlink(missing_ok=True)
     for address, fact in facts.items():
@@ -306,7 +324,8 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
 
 def compile_kernels(connection: Connection, settings: Settings) -> list[str]:
     """Compile the kernels once on every machine; names of the machines are returned."""
-    answers = connection.client.run(warm_up, settings, on_error="return")
+    with _answering():
+        answers = connection.client.run(warm_up, settings, on_error="return")
     for address, answer in answers.items():
         if isinstance(answer, Exception):
             raise ValueError(f"worker {address} cannot load the kernels: {_first_line(answer)}")
