@@ -12,6 +12,7 @@ import typer
 from ..common.assignments import split_assignments
 from . import terminal
 from .bench import as_dict, kind_and_place, print_rows
+from .cluster_options import ClusterOptions
 from .options import Debug, Json, Out
 from .terminal import UsageError
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from ..cluster.connection import ClusterChoice
     from ..evaluation.runner import Outcome
     from ..evaluation.summary import Row
-
-from .cluster_options import ClusterOptions
 
 
 def bench(
@@ -70,7 +69,7 @@ def bench(
 
     \b
     bdis batch bench /data/SERV-CT --methods bdis,sgbm -o serv-ct
-    bdis batch bench render:colon,frames=20 --sweep patch_size=6,8,10 --sweep preset=fast,balanced -o sweep
+    bdis batch bench render:colon,frames=20 --sweep patch_size=6,8,10 preset=fast,balanced -o sweep
 
     Writes what bdis bench writes; with --sweep also sweep.csv, and pareto-GROUP.png with error against time. Accuracy
     is measured by the workers; times on this machine afterwards, one match at a time. The same command goes on where an
@@ -78,6 +77,11 @@ def bench(
     """
     from ..evaluation.sweep import swept_methods
 
+    if sweep:  # --sweep patch_size=6,8 preset=fast,balanced: what follows the first one is meant for it too
+        sweep = [*sweep, *(text for text in datasets if _is_sweep(text))]
+        datasets = [text for text in datasets if not _is_sweep(text)]
+    if not datasets:
+        raise UsageError("no data sets are given")
     if not methods and not sweep:
         raise UsageError("give --methods, --sweep or both")
     if rounds < 0:
@@ -93,6 +97,18 @@ def bench(
     terminal.mode.interrupted = f"interrupted; the same command continues from here (finished work is in {out})"
     outcome = _measured(request, choice, out)
     _write(outcome, request, out)
+
+
+def _is_sweep(text: str) -> bool:
+    """
+    >>> _is_sweep("preset=fast,balanced"), _is_sweep("patch_size=6,8"), _is_sweep("render:colon,frames=3")
+    (True, True, False)
+    """
+    from ..common.declared import declarations
+    from ..matching.settings import Settings
+
+    name = text.partition("=")[0].strip()
+    return "=" in text and (name == "preset" or name in declarations(Settings)) and not Path(text).exists()
 
 
 def _request(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,7 @@ from ..evaluation.runner import BenchmarkPlan, DatasetChoice, FrameWork, measure
 from ..evaluation.sweep import swept_methods
 from .conductor import Conductor, Step
 from .connection import ClusterChoice, Connection
+from .machine_lock import one_of_this_machine
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,15 @@ class BenchRequest:
 _plan = lru_cache(1)(BenchRequest.plan)  # of a worker: frames of one benchmark follow each other
 
 
+_is_warm: set[BenchRequest] = set()
+
+
 def measure(request: BenchRequest, work: FrameWork) -> dict[str, Any]:
-    """Measure a frame, on a worker."""
-    return measure_frame(_plan(request), work)
+    """Measure a frame, on a worker; the first one alone on its machine, as kernels may have to be compiled for it."""
+    with contextlib.nullcontext() if request in _is_warm else one_of_this_machine():
+        record = measure_frame(_plan(request), work)
+    _is_warm.add(request)
+    return record
 
 
 class BenchFrames(Conductor):
