@@ -82,6 +82,14 @@ def test_workers_that_cannot_do_it_are_named_before_any_work(tmp_path, client, s
     assert not list((tmp_path / ".batch").iterdir())
 
 
+def test_a_worker_that_goes_away_while_it_is_asked_does_not_end_the_batch(tmp_path):
+    (tmp_path / ".batch").mkdir()
+    client = FakeClient()
+    answer = client.run
+    client.run = lambda *asked, on_error: answer(*asked, on_error=on_error) | {"tcp://gone:1": OSError("closed")}
+    check_workers(Connection(client), tmp_path, 0.0)
+
+
 def test_a_machine_that_cannot_do_a_step_leaves_it_to_another(tmp_path):
     """A full disk on one node: the step is tried once more elsewhere, and then counted as failed."""
     from bdis.cluster.batch import Batch

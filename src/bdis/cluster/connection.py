@@ -296,7 +296,7 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
     # A function of Python's own: it can be called on a worker that has no bdis.
     with _answering():
         found = client.run(importlib.metadata.version, "bdis", on_error="return")
-    for address, version in found.items():
+    for address, version in _present(found):
         if isinstance(version, Exception):
             raise ValueError(
                 f'worker {address} has no bdis: install bdis {__version__} there (pip install "bdis[cluster]")'
@@ -308,7 +308,7 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
             facts = client.run(worker_facts, str(token), on_error="return")
     finally:
         token.unlink(missing_ok=True)
-    for address, fact in facts.items():
+    for address, fact in _present(facts):
         if isinstance(fact, Exception):
             raise ValueError(f"worker {address} cannot import bdis: {_first_line(fact)}")
         if fact["bdis"] != __version__:
@@ -326,10 +326,15 @@ def compile_kernels(connection: Connection, settings: Settings) -> list[str]:
     """Compile the kernels once on every machine; names of the machines are returned."""
     with _answering():
         answers = connection.client.run(warm_up, settings, on_error="return")
-    for address, answer in answers.items():
+    for address, answer in _present(answers):
         if isinstance(answer, Exception):
             raise ValueError(f"worker {address} cannot load the kernels: {_first_line(answer)}")
-    return sorted(set(answers.values()))
+    return sorted({answer for _, answer in _present(answers)})
+
+
+def _present(answers: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The answers by worker, without those of workers that went away meanwhile, as workers do."""
+    return [(address, answer) for address, answer in answers.items() if not isinstance(answer, (OSError, TimeoutError))]
 
 
 def _check_versions(who: str, found: dict[str, Any], own: dict[str, str]) -> None:
