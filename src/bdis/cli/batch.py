@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import terminal
+from .batch_bench import bench
 from .batch_progress import batch_progress
 from .camera_options import CameraOptions
+from .cluster_options import ClusterOptions
 from .option_groups import with_option_groups, with_usage_errors
 from .options import Debug, Json, Out
 from .record_options import RecordOptions
@@ -33,52 +35,6 @@ batch_app = typer.Typer(rich_markup_mode=None)
 @batch_app.callback()
 def batch() -> None:
     """Process many recordings on many cores or machines."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterOptions:
-    """The options that say where the work is done."""
-
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Workers on this machine [default: one per core]; with --slurm, jobs [default: 1]."
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Use the workers of a Dask scheduler, such as tcp://host:8786."),
-    ] = None
-    slurm: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OPTIONS",
-            help="Start workers through SLURM: partition=NAME,cores=8,memory=16GB,time=04:00:00, also account=NAME.",
-        ),
-    ] = None
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done, with --slurm its script, and end.")
-    ] = False
-    wait: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="How long to wait for workers, and for a scheduler that went away, before giving up.",
-        ),
-    ] = 300.0
-    tls_ca: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Certificate of the authority, for a scheduler at tls://.")
-    ] = None
-    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Own certificate, with --tls-ca.")] = None
-    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Key of --tls-cert.")] = None
-
-    def choice(self) -> ClusterChoice:
-        """All of it, without what belongs to a command line."""
-        from ..cluster.connection import ClusterChoice
-
-        return ClusterChoice(
-            self.workers, self.scheduler, self.slurm, self.tls_ca, self.tls_cert, self.tls_key, self.wait
-        )
 
 
 def run(
@@ -197,10 +153,9 @@ def _show_plan(jobs: list[Job], choice: ClusterChoice) -> None:
     """What would be done."""
     script = None
     if choice.slurm is not None:
-        from ..cluster.connection import slurm_cluster
+        from ..cluster.connection import slurm_script
 
-        with slurm_cluster(choice) as cluster:
-            script = cluster.job_script()
+        script = slurm_script(choice)
         terminal.say(f"{choice.workers or 1} SLURM jobs of this script:\n\n{script}")
     terminal.table([(job.request.source.source, str(job.folder)) for job in jobs], ("source", "written to"))
     terminal.give(
@@ -265,6 +220,6 @@ def status(
     terminal.give({**found, "recordings": {name: asdict(state) for name, state in states.items()}})
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"run": run, "status": status}
+COMMANDS: dict[str, Callable[..., None]] = {"run": run, "bench": bench, "status": status}
 for _name, _command in COMMANDS.items():
     batch_app.command(_name)(with_option_groups(with_usage_errors(_command)))

@@ -109,10 +109,10 @@ def run_bench(request: Request) -> None:
             notes=notes,
             set_up=outcome.set_up,
         )
-    _print(rows, tables, notes)
+    print_rows(rows, tables, notes)
     names = "report.html, summary.csv, frames.csv, results.json"
     terminal.say(f"\nwritten to {request.out}: {names}")
-    terminal.give({"folder": request.out, "summary": [_as_dict(row) for row in rows], "notes": notes})
+    terminal.give({"folder": request.out, "summary": [as_dict(row) for row in rows], "notes": notes})
 
 
 def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], list[Any], list[str]]:
@@ -178,7 +178,8 @@ def kind_and_place(where: str, default_kind: str | None) -> tuple[str | None, st
     return (head, tail) if colon and head in KINDS else (default_kind, where)
 
 
-def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
+def print_rows(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
+    """Print the main columns of a benchmark."""
     from ..evaluation.report.columns import ASSESSED, ASSESSED_NOTE, columns
     from ..evaluation.summary import counted
 
@@ -207,7 +208,8 @@ def _print(rows: list[Any], tables: list[Any], notes: list[str]) -> None:
         terminal.warn(note)
 
 
-def _as_dict(row: Any) -> dict[str, Any]:
+def as_dict(row: Any) -> dict[str, Any]:
+    """A row for JSON, without its curves."""
     from dataclasses import asdict
 
     return {name: value for name, value in asdict(row).items() if name not in ("curve", "reliability")}

@@ -208,13 +208,25 @@ def connect(choice: ClusterChoice) -> Connection:
 
 
 def slurm_cluster(choice: ClusterChoice) -> Any:
-    """The cluster of dask-jobqueue; ``job_script()`` of it is what SLURM gets for a job."""
-    jobqueue = require("dask_jobqueue", "--slurm")
-    security = choice.security()
-    return jobqueue.SLURMCluster(
-        python=sys.executable, n_workers=0, security=security, protocol="tcp://" if security is None else "tls://",
-        **choice.slurm_options(),
+    """A cluster of dask-jobqueue: its scheduler is in this process, and its workers are jobs of SLURM."""
+    return require("dask_jobqueue", "--slurm").SLURMCluster(
+        n_workers=0, security=choice.security(), scheduler_options={"dashboard_address": "127.0.0.1:0"},
+        **_job_options(choice),
     )  # fmt: skip
+
+
+def slurm_script(choice: ClusterChoice) -> str:
+    """What SLURM gets for a job, but for the address of the scheduler, which is not started for it."""
+    jobs = require("dask_jobqueue.slurm", "--slurm")
+    script: str = jobs.SLURMJob(
+        f"{_job_options(choice)['protocol']}SCHEDULER:8786", "bdis", **_job_options(choice)
+    ).job_script()
+    return script
+
+
+def _job_options(choice: ClusterChoice) -> dict[str, Any]:
+    protocol = "tcp://" if choice.tls_ca is None else "tls://"
+    return {"python": sys.executable, "protocol": protocol, **choice.slurm_options()}
 
 
 def _join(choice: ClusterChoice) -> Connection:
@@ -235,6 +247,21 @@ def _join(choice: ClusterChoice) -> Connection:
     connection = Connection(client)
     connection.warnings += _exposure(client)
     return connection
+
+
+class ConnectionLost(ConnectionError):
+    """The scheduler or all workers have gone, and did not come back in time."""
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
+    """Context manager in which questions to the workers are asked; Dask has many words for no answer."""
+    try:
+        yield
+    except (OSError, TimeoutError, require("distributed", PURPOSE).CancelledError) as error:
+        raise ConnectionLost(
+            f"the scheduler or a worker went away ({_first_line(error)}); the same command begins again"
+        ) from None
 
 
 def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
@@ -261,13 +288,15 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
             raise ValueError(f"the scheduler has no workers after {wait_s:g} s; start some, or wait longer with --wait")
         time.sleep(0.2)
     own = {name: importlib.metadata.version(name) for name in ("dask", "distributed")}
-    versions = client.get_versions()
+    with _answering():
+        versions = client.get_versions()
     _check_versions("the scheduler", versions["scheduler"], own)
     for address, found in versions["workers"].items():
         _check_versions(f"worker {address}", found, own)
     # A function of Python's own: it can be called on a worker that has no bdis.
-    found = client.run(importlib.metadata.version, "bdis", on_error="return")
-    for address, version in found.items():
+    with _answering():
+        found = client.run(importlib.metadata.version, "bdis", on_error="return")
+    for address, version in _present(found):
         if isinstance(version, Exception):
             raise ValueError(
                 f'worker {address} has no bdis: install bdis {__version__} there (pip install "bdis[cluster]")'
@@ -275,10 +304,11 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
     token = out / WORK_FOLDER / f"visible-{secrets.token_hex(8)}"
     token.touch()
     try:
-        facts = client.run(worker_facts, str(token), on_error="return")
+        with _answering():
+            facts = client.run(worker_facts, str(token), on_error="return")
     finally:
         token.unlink(missing_ok=True)
-    for address, fact in facts.items():
+    for address, fact in _present(facts):
         if isinstance(fact, Exception):
             raise ValueError(f"worker {address} cannot import bdis: {_first_line(fact)}")
         if fact["bdis"] != __version__:
@@ -294,11 +324,17 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
 
 def compile_kernels(connection: Connection, settings: Settings) -> list[str]:
     """Compile the kernels once on every machine; names of the machines are returned."""
-    answers = connection.client.run(warm_up, settings, on_error="return")
-    for address, answer in answers.items():
+    with _answering():
+        answers = connection.client.run(warm_up, settings, on_error="return")
+    for address, answer in _present(answers):
         if isinstance(answer, Exception):
             raise ValueError(f"worker {address} cannot load the kernels: {_first_line(answer)}")
-    return sorted(set(answers.values()))
+    return sorted({answer for _, answer in _present(answers)})
+
+
+def _present(answers: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The answers by worker, without those of workers that went away meanwhile, as workers do."""
+    return [(address, answer) for address, answer in answers.items() if not isinstance(answer, (OSError, TimeoutError))]
 
 
 def _check_versions(who: str, found: dict[str, Any], own: dict[str, str]) -> None:

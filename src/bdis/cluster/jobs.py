@@ -107,10 +107,10 @@ def _expand(text: str, base: Path) -> list[tuple[str, str | None]]:
 
 def _line(line: str, path: Path) -> list[tuple[str, str | None]]:
     """The sources of a line of a list."""
-    left, tab, right = (part.strip() for part in line.partition("\t"))
+    left, _, right = (part.strip() for part in line.partition("\t"))
     if not left or left.startswith("#"):
         return []
-    if not tab:
+    if not right:
         return _expand(left, path.parent)
     views = [_expand(view, path.parent) for view in (left, right)]
     if any(len(view) != 1 for view in views):

@@ -97,7 +97,7 @@ class Journal:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Journal(Path(folder), {"preset": "fast"}, ["a", "b"]) as journal:
-    ...         journal.add("a", "done", frames=12)
+    ...         event = journal.add("a", "done", frames=12)
     ...     summary = read_status(Path(folder))
     >>> summary["recordings"]["a"].state, summary["recordings"]["b"].state, summary["is_running"]
     ('done', 'waiting', False)

@@ -121,7 +121,35 @@ class Outcome:
 Progress = Callable[[str, int, int], None]  # name of the phase, steps done, steps in total
 
 
-def run(plan: BenchmarkPlan, folder: Path, progress: Progress = lambda phase, done, total: None) -> Outcome:
+@dataclass(frozen=True)
+class FrameWork:
+    """A frame to measure, so that another process can do it.
+
+    Attributes
+    ----------
+    index : int
+        Among all frames of the plan.
+    choice, entry : int
+        Number of the data set in the plan, and of the frame in the data set.
+    sample : Path or None
+        Where its maps are written, if they are wanted.
+    """
+
+    index: int
+    choice: int
+    entry: int
+    sample: Path | None
+
+
+Elsewhere = Callable[[list[FrameWork]], Iterator[tuple[int, dict[str, Any]]]]  # index and record, in any order
+
+
+def run(
+    plan: BenchmarkPlan,
+    folder: Path,
+    progress: Progress = lambda phase, done, total: None,
+    elsewhere: Elsewhere | None = None,
+) -> Outcome:
     """Run the plan, reusing the results that an earlier, perhaps interrupted, run left in ``folder``.
 
     Parameters
@@ -132,6 +160,9 @@ def run(plan: BenchmarkPlan, folder: Path, progress: Progress = lambda phase, do
         Folder for the run log and the samples; created if it does not exist.
     progress : callable
         Called with the name of the phase, the steps done and their total.
+    elsewhere : callable, optional
+        Has frames measured by other processes, with :func:`measure_frame`; times are measured here nevertheless, one
+        match at a time.
 
     Returns
     -------
@@ -163,7 +194,7 @@ def run(plan: BenchmarkPlan, folder: Path, progress: Progress = lambda phase, do
     set_up = {each.name: "; ".join(filter(None, (each.describe(), each.details))) for each in plan.methods}
     outcome = Outcome(list(set_up), samples=work.sample_files, set_up=set_up)
     with single_threaded_opencv():
-        outcome.frames.extend(work.accuracy(progress))
+        outcome.frames.extend(work.accuracy(progress, elsewhere))
         if plan.rounds:
             outcome.times.update(work.times(progress))
     return outcome
@@ -190,33 +221,59 @@ class _Work:
         }
         self._sampled = {group: _middle(group, [entry for _, entry in self._items]) for group in self._groups}
         self.sample_files = {
-            group: folder / "samples" / f"{_file_name(group)}-{self._keys[index][-8:]}.npz"
+            group: folder / "samples" / f"{file_name(group)}-{self._keys[index][-8:]}.npz"
             for group, index in self._sampled.items()
         }
         self._matchers = _Matchers(plan.methods)
 
-    def accuracy(self, progress: Progress) -> list[dict[str, Any]]:
+    def accuracy(self, progress: Progress, elsewhere: Elsewhere | None = None) -> list[dict[str, Any]]:
         """The records of all frames, in order."""
         records: dict[int, dict[str, Any]] = {}
         total = len(self._items)
         progress("accuracy", 0, total)
         jobs = 1 if any(choice.data.forward_only for choice in self._plan.choices) else self._plan.jobs
-        for index, record in _in_parallel(self._record, total, jobs):
+        found = _in_parallel(self._record, total, jobs) if elsewhere is None else self._from(elsewhere)
+        for index, record in found:
             records[index] = record
             progress("accuracy", len(records), total)
         return [records[index] for index in range(total)]
 
+    def _from(self, elsewhere: Elsewhere) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Index and record of every frame, those that are not in the log from other processes."""
+        numbers = [
+            (number, entry) for number, choice in enumerate(self._plan.choices) for entry in range(len(choice.data))
+        ]
+        missing = []
+        for index, (choice, entry) in enumerate(numbers):
+            if (record := self._kept(index)) is not None:
+                yield index, record
+            else:
+                missing.append(FrameWork(index, choice, entry, self._sample(index)))
+        for index, record in elsewhere(missing):
+            self._log.add(self._keys[index], record)
+            yield index, record
+
     def _record(self, index: int) -> dict[str, Any]:
         choice, entry = self._items[index]
-        record: dict[str, Any] | None = self._log.get(self._keys[index])
-        if record is not None and any("failed" in found for found in record["methods"].values()):
-            record = None  # perhaps there was no memory at that moment
-        sample = self.sample_files[entry.group] if self._sampled[entry.group] == index else None
-        if record is None or (sample is not None and not sample.is_file()):
-            record = _measure(entry, choice, self._plan, self._matchers, sample)
+        record = self._kept(index)
+        if record is None:
+            record = _measure(entry, choice, self._plan, self._matchers, self._sample(index))
             with self._log_lock:
                 self._log.add(self._keys[index], record)
         return record
+
+    def _kept(self, index: int) -> dict[str, Any] | None:
+        """The record of a frame that an earlier run has left, if it can be used."""
+        record: dict[str, Any] | None = self._log.get(self._keys[index])
+        if record is not None and any("failed" in found for found in record["methods"].values()):
+            return None  # perhaps there was no memory at that moment
+        sample = self._sample(index)
+        return None if sample is not None and not sample.is_file() else record
+
+    def _sample(self, index: int) -> Path | None:
+        """The file for the maps of a frame, if it is the one of its group that is kept."""
+        group = self._items[index][1].group
+        return self.sample_files[group] if self._sampled[group] == index else None
 
     def times(self, progress: Progress) -> dict[str, dict[str, list[float]]]:
         """Milliseconds by group and method."""
@@ -281,6 +338,35 @@ class _Matchers:
             matcher = self._methods[name].make_between(frame.min_disparity_px, frame.max_disparity_px)
             made[key] = with_variance(matcher) if variance else matcher
         return made[key]
+
+
+def measure_frame(plan: BenchmarkPlan, work: FrameWork) -> dict[str, Any]:
+    """All methods on one frame, wherever that is done.
+
+    Parameters
+    ----------
+    plan : BenchmarkPlan
+        As the one of :func:`run`.
+    work : FrameWork
+        Which frame.
+
+    Returns
+    -------
+    dict
+        As in :attr:`Outcome.frames`.
+
+    Examples
+    --------
+    >>> from bdis.evaluation.baselines import method
+    >>> from bdis.evaluation.datasets import open_dataset
+    >>> data = open_dataset("render:plane,frames=2,height=48,width=64")
+    >>> plan = BenchmarkPlan([DatasetChoice("plane", data)], [method("bdis-fast")])
+    >>> measure_frame(plan, FrameWork(1, 0, 1, None))["frame"]
+    '000001'
+    """
+    choice = plan.choices[work.choice]
+    with single_threaded_opencv():
+        return _measure(choice.data[work.entry], choice, plan, _Matchers(plan.methods), work.sample)
 
 
 def _measure(
@@ -407,6 +493,6 @@ def _middle(group: str, entries: list[Entry]) -> int:
     return members[len(members) // 2]
 
 
-def _file_name(group: str) -> str:
+def file_name(group: str) -> str:
     """A name for a file; short enough for all that is added to it, as a group may have the longest name there is."""
     return re.sub(r"[^\w.-]+", "-", group).strip("-")[:60]

@@ -3,7 +3,7 @@
 import io
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,49 @@ def time_error_plot(rows: list[Row]) -> str | None:
         axis.set_ylabel(f"mean error, {_unit(rows)}")
 
     return _svg(draw)
+
+
+def pareto_picture(rows: Sequence[Row], on_front: Sequence[bool]) -> bytes:
+    """Error over time per frame of many settings, and the front that none of them beats.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of one group of frames.
+    on_front : sequence of bool
+        What :func:`bdis.evaluation.sweep.on_front` says of them.
+
+    Returns
+    -------
+    bytes
+        Content of a PNG file.
+    """
+    matplotlib, figure_module = require("matplotlib", "a diagram"), require("matplotlib.figure", "a diagram")
+    points = [
+        (row.times["median_ms"], _error(row), row.method, is_best)
+        for row, is_best in zip(rows, on_front)
+        if row.times is not None and row.scored
+    ]
+    with matplotlib.rc_context(_STYLE):
+        figure = figure_module.Figure(figsize=(8, 5), layout="constrained", facecolor="white")
+        axis = figure.subplots()
+        front = sorted(point for point in points if point[3])
+        axis.plot([x for x, *_ in front], [y for _, y, *_ in front], "-o", color=color_of(0), label="best")
+        others = [point for point in points if not point[3]]
+        axis.plot(
+            [x for x, *_ in others], [y for _, y, *_ in others], "o", color="#9aa1a8", label="beaten by one of them"
+        )
+        for x, y, name, _ in front:
+            axis.annotate(
+                printable(name), (x, y), xytext=(5, 5), textcoords="offset points", fontsize=7, parse_math=False
+            )
+        axis.set_xlabel("median time per frame, ms, one core")
+        axis.set_ylabel(f"mean error, {_unit(list(rows))}")
+        axis.set_title(printable(rows[0].group), parse_math=False)
+        axis.legend()
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
 
 
 def reliability_plot(rows: list[Row]) -> str | None:

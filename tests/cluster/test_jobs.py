@@ -1,0 +1,105 @@
+"""Which recordings a batch has, and what it refuses before any work starts."""
+
+from pathlib import Path
+
+import pytest
+
+from bdis.cluster.jobs import find_sources, make_jobs, name_of
+from bdis.common.bad_request import BadRequest
+from bdis.video.opened_source import SourceRequest
+from bdis.video.recording.run_request import RunRequest
+from tests.cli.commands import fails
+
+
+@pytest.fixture
+def videos(tmp_path):
+    for name in ("b.mp4", "a.MKV", "notes.md"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def names(sources):
+    return [Path(left).name for left, _ in sources]
+
+
+def test_a_folder_of_videos_is_its_videos_in_order(videos):
+    assert names(find_sources([str(videos)])) == ["a.MKV", "b.mp4"]
+
+
+def test_a_folder_without_videos_is_one_source(tmp_path):
+    assert find_sources([str(tmp_path)]) == [(str(tmp_path.resolve()), None)]
+
+
+def test_a_pattern_is_what_it_matches(videos):
+    assert names(find_sources([str(videos / "*.mp4")])) == ["b.mp4"]
+
+
+def test_a_list_has_sources_and_pairs_of_views_beside_it(videos):
+    listed = videos / "list.txt"
+    listed.write_text("# a comment\n\nb.mp4\na.MKV\tb.mp4\nrender:plane\n")
+    found = find_sources([str(listed)])
+    assert found[0] == (str((videos / "b.mp4").resolve()), None)
+    assert found[1] == (str((videos / "a.MKV").resolve()), str((videos / "b.mp4").resolve()))
+    assert found[2] == ("render:plane", None)
+
+
+def test_nothing_found_and_twice_the_same_are_refused(videos):
+    with pytest.raises(BadRequest, match="no sources"):
+        find_sources([str(videos / "*.avi")])
+    with pytest.raises(BadRequest, match="given twice"):
+        find_sources([str(videos), str(videos / "b.mp4")])
+    with pytest.raises(FileNotFoundError):
+        find_sources([str(videos / "c.mp4")])
+
+
+def test_two_recordings_of_one_name_are_refused(videos):
+    (videos / "other").mkdir()
+    (videos / "other" / "B.mkv").touch()
+    sources = [str(videos / "b.mp4"), str(videos / "other" / "B.mkv")]
+    with pytest.raises(BadRequest, match="would both be written to"):
+        make_jobs([RunRequest(SourceRequest(place)) for place in sources], videos, 25)
+
+
+def test_a_name_never_leaves_the_folder_or_hides():
+    assert name_of("/x/..mp4") == "recording"
+    assert "/" not in name_of("render:colon,texture=/etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["no/such/*.mp4"], 2, ["no sources in no/such/*.mp4"]),
+        (["render:plane", "render:plane"], 2, ["given twice"]),
+        (["render:plane", "--piece-frames", "30"], 2, ["multiple of 25"]),
+        (["render:plane", "--set", "threads=2"], 2, ["one core runs one match"]),
+        (["render:plane", "--scheduler", "host"], 2, ["tcp://host:8786"]),
+        (["render:plane", "--scheduler", "tcp://h:1", "--slurm", "cores=1,memory=1GB,time=1:00"], 2, ["not both"]),
+        (["render:plane", "--slurm", "cores=4"], 2, ["lacks memory, time"]),
+        (["render:plane", "--slurm", "cores=4,memory=1GB,time=1:0,partition=a b;rm"], 2, ["letters, digits"]),
+        (["render:plane", "--tls-ca", "x"], 2, ["given together"]),
+        (["render:plane", "--scheduler", "tls://h:1"], 2, ["belong to a scheduler at tls"]),
+    ],
+)
+def test_what_cannot_be_is_one_line_before_any_work(capsys, tmp_path, arguments, code, words):
+    out = tmp_path / "out"
+    fails(capsys, ["batch", "run", *arguments, "-o", out], code, *words)
+    assert not out.exists()
+
+
+def test_a_scheduler_that_does_not_answer_is_named(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("bdis.cluster.connection.CONNECT_S", 0.3)
+    arguments = ["batch", "run", "render:plane", "--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "out"]
+    fails(capsys, arguments, 1, "no Dask scheduler answers at tcp://127.0.0.1:9")
+
+
+def test_dry_run_of_slurm_shows_the_script(capsys, tmp_path):
+    pytest.importorskip("dask_jobqueue")
+    from bdis.cli.app import run
+
+    slurm = "partition=cpu,cores=8,memory=16GB,time=04:00:00"
+    assert run(["batch", "run", "render:plane", "--slurm", slurm, "--dry-run", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    for line in ("#SBATCH -p cpu", "#SBATCH --cpus-per-task=8", "#SBATCH -t 04:00:00", "--nworkers 8", "--nthreads 1"):
+        assert line in said
+    assert not (tmp_path / "out").exists()
