@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .html_text import notice, statistics_text, tab_title, warnings_text
+from .html_text import notice, page_script, statistics_text, warnings_text
 from .page import Page, Panel
 
 _NO_DEPTH = (
@@ -15,7 +15,7 @@ class StatusPanel(Panel):
 
     def __init__(self, page: Page):
         super().__init__(page)
-        page.gui.add_html(tab_title(page.title))
+        page.gui.add_html(page_script(page.title))
         self._messages = page.gui.add_html("")
         self.status = page.gui.add_html("")
         self._statistics = page.gui.add_html("")
