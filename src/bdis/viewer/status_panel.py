@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..video.sources import RenderedSource
 from .html_text import notice, page_script, statistics_text, warnings_text
 from .page import Page, Panel
 
@@ -26,6 +27,9 @@ class StatusPanel(Panel):
         self._statistics.content = statistics_text(page.stream.statistics(), page.shown, is_video)
         self._messages.content = warnings_text(page.warnings) + page.messages()
         status = page.receiver.status()
+        source = page.stream.source
         if status is None and page.rig is None:
             status = _NO_DEPTH, "busy"
+        elif status is None and isinstance(source, RenderedSource) and source.missing:
+            status = f"Rendering the scene, {source.missing} frames to go; until then it runs to and fro.", "busy"
         self.status.content = "" if status is None else notice(*status)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common.atomic import Place
 from ..common.optional import require
+from ..video.sources import RenderedSource
 from ..video.stream.depth_stream import DepthFrame, DepthStream
 from .cloud_panel import CloudPanel
 from .cloud_view import CloudView
@@ -120,6 +121,8 @@ class Viewer:
             "folder": None if out is None else Path(out), "preset": preset, "max_depth_mm": max_depth_mm,
             "is_turning": is_turning,
         }  # fmt: skip
+        if isinstance(stream.source, RenderedSource):
+            stream.source.render_ahead()  # nobody likes to watch a scene that stands still while it is rendered
         self._receiver, self._pair_check = FrameReceiver(stream), PairCheck(stream)
         self._panels: list[Panel] = []
         self._scene: SceneView | None = None
