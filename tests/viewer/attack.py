@@ -112,7 +112,8 @@ def plausible_value(control, rng):
         case "GuiSliderMessage":
             return rng.uniform(props["min"], props["max"])
         case "GuiTextMessage":
-            return rng.choice(("", f"{rng.uniform(-10, 300):.1f}", f"{rng.randrange(5)}"))
+            pixel = f"{rng.randrange(200)}, {rng.randrange(200)} px"
+            return rng.choice(("", f"{rng.uniform(-10, 300):.1f}", f"{rng.randrange(5)}", pixel))
         case "GuiVector2Message":
             return [rng.uniform(0, 100), rng.uniform(0, 100)]
     return rng.choice((rng.randrange(20), rng.uniform(0, 100)))

@@ -7,6 +7,7 @@ import pytest
 from bdis.cameras.rig import Rig
 from bdis.synthetic.renderer import render
 from bdis.video.sources import RenderedSource
+from bdis.viewer.html_text import NARROW_PX
 
 from .pages import HEIGHT, WIDTH
 
@@ -62,7 +63,7 @@ def open_page(chromium):
         page.on("websocket", lambda websocket: page.asked.append(websocket.url))
         opened.append(page)
         page.goto(viewer.url)
-        page.get_by_text("Coverage").wait_for()
+        page.get_by_text("Coverage" if width >= NARROW_PX else "Map: ").first.wait_for()
         return page
 
     yield open_page

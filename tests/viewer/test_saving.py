@@ -1,9 +1,11 @@
 """Saving on the page: every "Saved" is a file that exists, of its own name, whoever presses and however fast."""
 
+import os
 import re
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import bdis
@@ -137,3 +139,52 @@ def test_a_viewer_that_is_closed_finishes_the_file_it_is_writing(scene, rig, tmp
     sizes = [len(bdis.read_ply(path)) for path in tmp_path.iterdir()]
     assert sizes
     assert min(sizes) > 1000
+
+
+def downloads(browser):
+    """Files that a browser was sent, by name, whole ones only."""
+    parts = [message for message in browser.messages if message["type"] == "FileTransferPart"]
+    found = {}
+    for start in (message for message in browser.messages if message["type"] == "FileTransferStartDownload"):
+        content = b"".join(part["content"] for part in parts if part["transfer_uuid"] == start["transfer_uuid"])
+        if len(content) == start["size_bytes"]:
+            found[start["filename"]] = content
+    return found
+
+
+def test_the_browser_downloads_what_it_saves_and_nothing_stays_here(scene, rig, said, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with watching(StillSource(scene, rig), at_end="wait") as viewer:
+        wait_until(lambda: viewer._page.shown)
+        with Attacker(viewer.url) as browser, Attacker(viewer.url) as other:
+            other.controls(), browser.controls()
+            for button in ("Cloud", "Pictures"):
+                browser.set("This frame", button)
+                browser.read_until(lambda message: message["type"] == "FileTransferPart")
+            wait_until(lambda: len(said) == 2)
+            found = downloads(browser)
+            assert set(found) == {"cloud-000000.ply", "pictures-000000.png"}
+            (tmp_path / "got.ply").write_bytes(found["cloud-000000.ply"])
+            assert len(bdis.read_ply(tmp_path / "got.ply")) == np.isfinite(rig.depth(viewer._page.shown.result)).sum()
+            assert found["pictures-000000.png"].startswith(b"\x89PNG")
+            assert re.fullmatch(r"Sent cloud-000000.ply to the browser: \d+ points", said[0])
+            assert not downloads(other), "a file goes to the browser in which the button was pressed"
+    assert {path.name for path in tmp_path.rglob("*")} == {"temporary", "got.ply"}
+
+
+def test_a_browser_that_takes_no_files_does_not_fill_the_memory(scene, rig, said, monkeypatch):
+    monkeypatch.setattr(save_panel, "MOST_UNSENT_BYTES", 2_000_000)
+    monkeypatch.setattr(save_panel, "write_ply", lambda path, cloud: path.write_bytes(os.urandom(1_500_000)))
+    with watching(StillSource(scene, rig), at_end="wait") as viewer:
+        wait_until(lambda: viewer._page.shown)
+        with Attacker(viewer.url) as hanging:
+            hanging.controls()  # and reads nothing after this
+            for number in range(60):
+                hanging.set("This frame", "Cloud")
+                wait_until(lambda number=number: len(said) > number)
+            assert any("has not taken the files before" in text for text in said)
+            (client,) = viewer._server.get_clients().values()
+            waiting = client._websock_connection._state.message_buffer.message_from_id.values()
+            assert sum(len(getattr(each, "content", b"")) for each in waiting) <= 3_500_000

@@ -59,8 +59,14 @@ def view(
     average_frames: AverageFrames = True,
     start: Start = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for screenshots and clouds saved on the page.")
-    ] = Path("bdis-view"),
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder of this machine for what is saved on the page; without it, the browser downloads it.",
+        ),
+    ] = None,
     max_depth: MaxDepth = None,
     page: PageOptions,
     live: LiveOptions,
@@ -107,7 +113,7 @@ def show(
     page: PageOptions,
     *,
     preset: str,
-    out: Path,
+    out: Path | None,
     max_depth_mm: float | None = None,
     start_s: float = 0.0,
     average_frames: bool = True,
@@ -127,8 +133,8 @@ def show(
         Where the page is.
     preset : str
         The preset that the page shows as chosen.
-    out : Path
-        Folder for screenshots and clouds.
+    out : Path or None
+        Folder for screenshots and clouds; None: the browser downloads them.
     max_depth_mm : float, optional
         Depths beyond this are not shown.
     start_s : float, default 0

@@ -5,15 +5,19 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Sequence
+from importlib.resources import files
 
 import numpy as np
 
-from ..common.arrays import Array
+from ..cameras.measure import Pixel, depth_at, distance_between, in_words
+from ..common.law import sigmas
 from ..display.colors import UNKNOWN_ON_DARK
 from ..video.stream.statistics import StreamStatistics
 from .display_options import Range
 from .frame_maps import FrameMaps, palette
 
+PIXEL_LABEL = "Pixel"  # of the field into which the script writes where a picture was clicked
+NARROW_PX = 1000  # of the window: below it the controls start folded away, else they leave no room for the view
 MUTED = "opacity:0.65"
 _BOX = "padding:0 0.75em 0.5em 0.75em;font-size:0.82em;line-height:1.5;font-variant-numeric:tabular-nums"
 
@@ -76,11 +80,33 @@ def warnings_text(warnings: Sequence[str]) -> str:
     )
 
 
-def tab_title(title: str) -> str:
-    """An invisible image that sets the title of the browser tab when it loads; viser has no call for it."""
-    script = html.escape(f"document.title={json.dumps(title)}", quote=True)
+def page_script(title: str) -> str:
+    """An invisible image that runs our script when it loads; viser has no call for it.
+
+    The script sets the title of the browser tab, lets the pictures be clicked, and makes room in a narrow window; it is
+    in ``page_script.js``.
+
+    Parameters
+    ----------
+    title : str
+        Of the browser tab.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    names = {"title": title, "pixel": PIXEL_LABEL, "narrow": NARROW_PX}
+    code = files(__package__).joinpath("page_script.js").read_text("utf-8")
+    script = html.escape(f"({code.strip()})({json.dumps(names)})", quote=True)
     pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
     return f'<img src="{pixel}" style="display:none" onload="{script}">'
+
+
+def size_mark(maps: FrameMaps) -> str:
+    """An invisible element that tells the script how large the images are, px: what is displayed may be smaller."""
+    height, width = maps.result.disparity.shape
+    return f"<span hidden data-bdis-width='{width}' data-bdis-height='{height}'></span>"
 
 
 def color_bar(title: str, name: str, unit: str, value_range: Range, has_unknown: bool = True) -> str:
@@ -119,8 +145,8 @@ def color_bar(title: str, name: str, unit: str, value_range: Range, has_unknown:
     )
 
 
-def pixel_text(maps: FrameMaps, pixel: tuple[int, int] | None) -> tuple[str, str]:
-    """The values of a pixel.
+def pixel_text(maps: FrameMaps, pixel: Pixel | None, before: Pixel | None = None) -> tuple[str, str]:
+    """The values of a pixel, in plain words.
 
     Parameters
     ----------
@@ -128,6 +154,8 @@ def pixel_text(maps: FrameMaps, pixel: tuple[int, int] | None) -> tuple[str, str
         Of the frame that is displayed.
     pixel : (int, int) or None
         Column and row; None: no pixel was clicked.
+    before : (int, int), optional
+        The pixel that was clicked before it: its distance is told.
 
     Returns
     -------
@@ -137,23 +165,45 @@ def pixel_text(maps: FrameMaps, pixel: tuple[int, int] | None) -> tuple[str, str
         A few characters for the marker in the 3-D view.
     """
     if pixel is None:
-        target = "a point of the cloud" if maps.rig else "the picture"
-        return f"<span style='{MUTED}'>Click {target} to read its depth here.</span>", ""
+        targets = "a picture or a point of the cloud" if maps.rig else "a picture"
+        return f"<span style='{MUTED}'>Click {targets} to read its depth here, and a second one to measure.</span>", ""
     x, y = pixel
-
-    def value(values: Array) -> float:
-        return float(values[y, x])
-
     position = f"<div style='{MUTED}'>Pixel x {x}, y {y} of frame {maps.frame.index}</div>"
-    values, name, unit = (maps.disparity, "disparity", "px") if maps.rig is None else (maps.depth, "depth", "mm")
-    if np.isnan(value(values)):
+    found = _measured(maps, pixel)
+    if found is None:
+        name = "disparity" if maps.rig is None else "depth"
         return f"{position}<b style='font-size:1.3em'>{name} unknown</b>", "unknown"
-    sigma = value(maps.sigma)
-    label = f"{value(values):.2f}" + ("" if np.isnan(sigma) else f" ± {sigma:.2f}") + f" {unit}"
-    more = f"probability {value(maps.probability):.3f}"
+    name, label = found
+    more = f"probability {float(maps.probability[y, x]):.3f}"
     if maps.rig is not None:
-        more += f" &nbsp;·&nbsp; disparity {value(maps.disparity):.2f} px"
-    return f"{position}<b style='font-size:1.3em'>{name} {label}</b><div>{more}</div>", label
+        more += f" &nbsp;·&nbsp; disparity {float(maps.disparity[y, x]):.2f} px"
+    text = f"{position}<b style='font-size:1.3em'>{name} {label}</b><div>{more}</div>"
+    return text + _distance_text(maps, pixel, before), label
+
+
+def _measured(maps: FrameMaps, pixel: Pixel) -> tuple[str, str] | None:
+    """What was measured at a pixel, depth or disparity, and its value in words; None where it is unknown."""
+    x, y = pixel
+    if maps.rig is None:
+        value = float(maps.disparity[y, x])
+        within = sigmas(0.95) * float(maps.sigma[y, x])
+        return None if np.isnan(value) else ("disparity", in_words(value, within, "px"))
+    depth = None if np.isnan(maps.depth[y, x]) else depth_at(maps.rig, maps.result, pixel)
+    return None if depth is None else ("depth", depth.words())
+
+
+def _distance_text(maps: FrameMaps, pixel: Pixel, before: Pixel | None) -> str:
+    """How far a pixel is from the one before it; empty if that is not known."""
+    if maps.rig is None or before is None or np.isnan(maps.depth[before[1], before[0]]):
+        return ""
+    distance = distance_between(maps.rig, maps.result, before, pixel)
+    if distance is None:
+        return ""
+    sigma = "" if np.isnan(distance.sigma_mm) else f" &nbsp;·&nbsp; sigma {distance.sigma_mm:.2f} mm"
+    return (
+        f"<div style='margin-top:0.4em'><b style='font-size:1.15em'>distance {distance.words()}</b>"
+        f"<div style='{MUTED}'>from pixel x {before[0]}, y {before[1]}{sigma}</div></div>"
+    )
 
 
 def statistics_text(statistics: StreamStatistics, maps: FrameMaps | None, is_video: bool) -> str:

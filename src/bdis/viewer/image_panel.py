@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from typing import Any
 
 import numpy as np
 
+from ..cameras.measure import Pixel
 from ..cameras.rectifier import Rectifier
 from ..cameras.rgb import as_rgb_bytes
 from ..display.colors import UNKNOWN_ON_DARK
 from .frame_maps import FrameMaps, colored, unit_of
-from .html_text import box, color_bar, pixel_text, warnings_text
+from .html_text import PIXEL_LABEL, box, color_bar, pixel_text, size_mark, warnings_text
 from .page import Page, Panel
 
 MAX_WIDTH = 640  # px; of larger images only every so many pixels are sent
 PANEL_WIDTH = 330  # px
 _JPEG_QUALITY = 85
+_PIXEL = re.compile(r"(\d{1,5})\s*[, ]\s*(\d{1,5})\s*px", re.ASCII)
 _STEPS = {"depth": 0.1, "disparity": 0.1, "sigma": 0.01}  # as many digits can be typed
 
 
@@ -26,6 +30,7 @@ class ImagePanel(Panel):
         super().__init__(page)
         gui = page.gui
         self._has_ranges = False
+        self._field_pixel: Pixel | None = None  # the pixel that the field names
         self._is_fit_requested = threading.Event()
         self._panel = panel = gui.add_panel()
         with panel.add_tab("Pictures"):
@@ -38,7 +43,11 @@ class ImagePanel(Panel):
             page.on_change(choice, lambda event: page.change_display(shown_map=choice.value))
             self._map = gui.add_image(blank, format="jpeg", jpeg_quality=_JPEG_QUALITY)
             self._bars = gui.add_html("")
-            self._pixel = gui.add_html("")
+            self._values = gui.add_html("")
+            self._pixel = gui.add_text(
+                PIXEL_LABEL, "", hint='Click a picture, or type column and row: "120, 80 px".  Empty: none.'
+            )
+            page.on_change(self._pixel, self._take_pixel)
             with gui.add_folder("Colour ranges"):
                 self._ranges = {
                     name: gui.add_vector2(
@@ -65,13 +74,35 @@ class ImagePanel(Panel):
         if display.cloud_color not in ("image", name) and self._page.rig is not None:
             bars.append(self._bar("Cloud", display.cloud_color, has_unknown=False))
         self._bars.content = "".join(bars)
-        self._pixel.content = box(pixel_text(maps, self._page.pixel)[0])
+        pixels = self._page.pixels
+        text, _ = pixel_text(maps, self._page.pixel, pixels[0] if len(pixels) > 1 else None)
+        self._values.content = box(text) + size_mark(maps)
+        if self._page.pixel != self._field_pixel:  # a point of the cloud was clicked
+            self._field_pixel = self._page.pixel
+            self._pixel.value = "" if self._page.pixel is None else "{}, {} px".format(*self._page.pixel)
 
     def refresh(self) -> None:
         text = warnings_text(self._page.warnings)
         if text and not self._warnings.content:
             self._panel.expand()  # a user may have minimised it
         self._warnings.content = text
+
+    def _take_pixel(self, event: Any) -> None:
+        """Select the pixel that was clicked or typed: only what ends with px is complete."""
+        text = self._pixel.value.strip()
+        if event.client is None or (text and not text.endswith("px")):
+            return
+        pixel = None
+        if text:
+            found, shown = _PIXEL.fullmatch(text), self._page.shown
+            if found is None:
+                raise ValueError(f"{text!r} is no pixel; expected column and row, such as 120, 80 px")
+            pixel = int(found[1]), int(found[2])
+            height, width = (0, 0) if shown is None else shown.result.disparity.shape
+            if pixel[0] >= width or pixel[1] >= height:
+                raise ValueError(f"{text} is outside the picture of {width}x{height} px")
+        self._field_pixel = pixel
+        self._page.select(pixel)
 
     def _bar(self, what: str, name: str, has_unknown: bool = True) -> str:
         unit, value_range = unit_of(name, self._page.rig), self._page.display.range_of(name)

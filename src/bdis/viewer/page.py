@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..cameras.measure import Pixel
 from .display_options import DisplayOptions
 from .frame_maps import FrameMaps, map_names
 from .html_text import notice
@@ -29,8 +30,8 @@ class Page:
         Has the newest frame.
     title : str
         Of the browser tab.
-    folder : Path
-        Where the buttons save files.
+    folder : Path or None
+        Where the buttons save files; None: the browser downloads them.
     preset : str
         Name of the preset that the settings of the matcher began as.
     max_depth_mm, is_turning
@@ -52,8 +53,8 @@ class Page:
         What is displayed; changed by :meth:`change_display`.
     shown : FrameMaps or None
         Maps of the frame that is displayed; None before the first.
-    pixel : (int, int) or None
-        Column and row of the pixel that was clicked.
+    pixels : tuple of (int, int)
+        Column and row of the last two pixels that were clicked, the newest last; changed by :meth:`select`.
     needs_redraw : bool
         The frame that is displayed must be drawn again.
     """
@@ -64,7 +65,7 @@ class Page:
         receiver: FrameReceiver,
         *,
         title: str,
-        folder: Path,
+        folder: Path | None,
         preset: str,
         max_depth_mm: float | None,
         is_turning: bool,
@@ -75,7 +76,7 @@ class Page:
         self.map_names = map_names(self.rig, bool(self.stream.matcher.settings.variance))
         self.display = DisplayOptions(self.map_names[0], max_depth_mm=max_depth_mm, is_turning=is_turning)
         self.shown: FrameMaps | None = None
-        self.pixel: tuple[int, int] | None = None
+        self.pixels: tuple[Pixel, ...] = ()
         self.needs_redraw = False
         self._lock = threading.Lock()
         self._messages: dict[str, tuple[str, float]] = {}  # HTML of each topic, and when it disappears
@@ -137,6 +138,16 @@ class Page:
             Plain sentences; empty: nothing is wrong.
         """
         self.warnings = tuple(dict.fromkeys(warnings))
+
+    @property
+    def pixel(self) -> Pixel | None:
+        """The pixel that was clicked last; None if there is none."""
+        return self.pixels[-1] if self.pixels else None
+
+    def select(self, pixel: Pixel | None) -> None:
+        """Show the values of a pixel, and how far it is from the one before; None: of no pixel any more."""
+        self.pixels = () if pixel is None else tuple(dict.fromkeys((*self.pixels, pixel)[-2:]))
+        self.needs_redraw = True
 
     def change_display(self, **changes: Any) -> None:
         """Change some of the display options and draw the frame again."""

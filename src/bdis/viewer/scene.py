@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cameras.measure import Pixel
 from .display_options import DisplayOptions
 from .frame_maps import FrameMaps
 
@@ -37,7 +39,7 @@ class Viewpoint:
 
 
 class Marker:
-    """A ball with a label at the point that was clicked.
+    """A ball at the point that was clicked, with a label, and one at the point before.
 
     Parameters
     ----------
@@ -48,15 +50,24 @@ class Marker:
     """
 
     def __init__(self, scene: Any, parent: str):
-        self._ball = scene.add_icosphere(f"{parent}/mark", 1.0, color=_MARKER_COLOR, visible=False, cast_shadow=False)
+        self._ball, self._before = (
+            scene.add_icosphere(f"{parent}/{name}", 1.0, color=_MARKER_COLOR, visible=False, cast_shadow=False)
+            for name in ("mark", "mark_before")
+        )
         # Browsers prepare the shape of each letter once, a few per frame.  A hidden label with all letters that can
         # occur makes them ready before the first click.
-        letters = "0123456789 ± .mpx unknown"
+        letters = "0123456789 .,% mpx unknown within and may be infinite"
         self._label = scene.add_label(f"{parent}/mark_label", letters, visible=False, anchor="bottom-center")
 
     def hide(self) -> None:
         """Show no marker."""
         self._ball.visible = self._label.visible = False
+
+    def show_before(self, place: tuple[Vector, float] | None) -> None:
+        """Show the point before, or not."""
+        self._before.visible = place is not None
+        if place is not None:
+            self._before.position, self._before.scale = place[0], 0.7 * place[1]
 
     def show(self, point: Vector, radius: float, text: str) -> None:
         """Show the marker at a point."""
@@ -95,10 +106,12 @@ class SceneView(ABC):
         """Turn to where the animation is after ``seconds``; None: to its start.  A flat view does not turn."""
         return None
 
-    def mark(self, maps: FrameMaps, pixel: tuple[int, int] | None, text: str) -> None:
-        """Show the marker at a pixel, or hide it."""
-        place = None if pixel is None else self.point_at(maps, pixel)
-        if place is None:
+    def mark(self, maps: FrameMaps, pixels: Sequence[Pixel], text: str) -> None:
+        """Show the marker at the last of some pixels with a text, and a ball at the one before it."""
+        places = [self.point_at(maps, pixel) for pixel in pixels]
+        newest = places[-1] if places else None
+        if newest is None:
             self.marker.hide()
         else:
-            self.marker.show(*place, text)
+            self.marker.show(*newest, text)
+        self.marker.show_before(places[0] if len(places) > 1 else None)

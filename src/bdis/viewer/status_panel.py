@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .html_text import notice, statistics_text, tab_title, warnings_text
+from ..video.sources import RenderedSource
+from .html_text import notice, page_script, statistics_text, warnings_text
 from .page import Page, Panel
 
 _NO_DEPTH = (
@@ -15,7 +16,7 @@ class StatusPanel(Panel):
 
     def __init__(self, page: Page):
         super().__init__(page)
-        page.gui.add_html(tab_title(page.title))
+        page.gui.add_html(page_script(page.title))
         self._messages = page.gui.add_html("")
         self.status = page.gui.add_html("")
         self._statistics = page.gui.add_html("")
@@ -26,6 +27,9 @@ class StatusPanel(Panel):
         self._statistics.content = statistics_text(page.stream.statistics(), page.shown, is_video)
         self._messages.content = warnings_text(page.warnings) + page.messages()
         status = page.receiver.status()
+        source = page.stream.source
         if status is None and page.rig is None:
             status = _NO_DEPTH, "busy"
+        elif status is None and isinstance(source, RenderedSource) and source.missing:
+            status = f"Rendering the scene, {source.missing} frames to go; until then it runs to and fro.", "busy"
         self.status.content = "" if status is None else notice(*status)

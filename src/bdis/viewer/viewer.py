@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common.atomic import Place
 from ..common.optional import require
+from ..video.sources import RenderedSource
 from ..video.stream.depth_stream import DepthFrame, DepthStream
 from .cloud_panel import CloudPanel
 from .cloud_view import CloudView
@@ -60,8 +61,8 @@ class Viewer:
         Address to listen on; "0.0.0.0" lets other machines open the page as well, with a token in the address.
     port : int
         The next free one is used if it is in use; 0: any.
-    out : path
-        Folder for the files that the buttons of the page save.
+    out : path, optional
+        Folder of this machine for the files that the buttons of the page save.  Default: the browser downloads them.
     preset : str
         Name of the preset that the settings of the matcher began as, for the page.
     max_depth_mm : float, optional
@@ -108,7 +109,7 @@ class Viewer:
         *,
         host: str = "127.0.0.1",
         port: int = 8080,
-        out: Place = "bdis-view",
+        out: Place | None = None,
         preset: str = "balanced",
         max_depth_mm: float | None = None,
         is_turning: bool = False,
@@ -120,8 +121,11 @@ class Viewer:
         self.stream, self.url, self.shared_url = stream, "", ""
         self._host, self._port, self._title, self._names = host, port, title or stream.source.name, tuple(names)
         self._page_options: dict[str, Any] = {
-            "folder": Path(out), "preset": preset, "max_depth_mm": max_depth_mm, "is_turning": is_turning,
+            "folder": None if out is None else Path(out), "preset": preset, "max_depth_mm": max_depth_mm,
+            "is_turning": is_turning,
         }  # fmt: skip
+        if isinstance(stream.source, RenderedSource):
+            stream.source.render_ahead()  # nobody likes to watch a scene that stands still while it is rendered
         self._receiver, self._pair_check = FrameReceiver(stream, on_frame), PairCheck(stream)
         self._panels: list[Panel] = []
         self._scene: SceneView | None = None
@@ -266,14 +270,15 @@ class Viewer:
         self._pair_check.newest = frame
         click, self._click = self._click, None
         if click is not None:
-            page.pixel = self._scene.pick(*click)
-        if page.pixel is not None and not (page.pixel[0] < width and page.pixel[1] < height):
-            page.pixel = None  # the images have become smaller
+            page.select(self._scene.pick(*click))
+            page.needs_redraw = False
+        if any(column >= width or row >= height for column, row in page.pixels):
+            page.select(None)  # the images have become smaller
         with server.atomic():
             for panel in self._panels:
                 panel.show_frame(maps)
             self._scene.show_frame(maps, page.display)
-            self._scene.mark(maps, page.pixel, pixel_text(maps, page.pixel)[1])
+            self._scene.mark(maps, page.pixels, pixel_text(maps, page.pixel)[1])
         page.shown = maps
         if not self._has_viewpoint and self._scene.viewpoint is not None:
             self._move_cameras(self._scene.viewpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...synthetic.options import MAX_FRAMES
 from .source import NumberedSource, OpenOptions, SourceKind
 
 _VIDEO = "Video"
+_STOP_S = 5.0  # how long closing waits for the frame that is being rendered
 
 
 @with_attributes
@@ -68,6 +70,9 @@ class RenderedSource(NumberedSource):
         self._scene, self._distinct = scene, min(video.frames, video.distinct)
         self._kept: dict[int, tuple[Array, Array]] = {}
         self._rig: Rig | None = None
+        self._is_ahead = False
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
 
     @property
     def rig(self) -> Rig:
@@ -76,20 +81,65 @@ class RenderedSource(NumberedSource):
         assert self._rig is not None
         return self._rig
 
+    def render_ahead(self) -> None:
+        """Render in a thread from now on, for somebody who watches: no frame is waited for but the first.
+
+        Until all are rendered, the video runs to and fro through those that are; from then on it is the same as ever.
+        """
+        self._is_ahead = True
+
+    @property
+    def missing(self) -> int:
+        """Number of frames that a video that is rendered ahead still lacks."""
+        return self._distinct - self._ready if self._is_ahead else 0
+
+    @property
+    def _ready(self) -> int:
+        """How many frames are rendered, from the first on without a gap."""
+        return next(number for number in range(self._distinct + 1) if number not in self._kept)
+
+    def close(self) -> None:
+        super().close()
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_S)
+            self._thread = None
+
     def _load(self, index: int) -> tuple[Array, Array]:
-        number = index % max(1, 2 * self._distinct - 2)
-        number = min(number, 2 * self._distinct - 2 - number) if self._distinct > 1 else 0
         if self._rig is None:
             self._keep(0)  # the first frame decides the distance between the cameras
+        if self._is_ahead and self._thread is None and self.missing:
+            self._stop = threading.Event()
+            self._thread = threading.Thread(target=self._render, args=(self._stop,), name="bdis-render", daemon=True)
+            self._thread.start()
+        number = _to_and_fro(index, self._ready if self._is_ahead else self._distinct)
         if number not in self._kept:
             self._keep(number)
         return self._kept[number]
+
+    def _render(self, stop: threading.Event) -> None:
+        """Render what is missing, in the order of the video."""
+        try:
+            while self.missing and not stop.is_set():
+                self._keep(self._ready)
+        except Exception:  # whoever reads that frame gets the error
+            self._is_ahead = False
 
     def _keep(self, number: int) -> None:
         pair = render(self._scene, **self._size_and_seed, frame=number, **self._options)
         if self._rig is None:
             self._rig, self._options = rig_of(pair), with_baseline(self._options, pair)
         self._kept[number] = pair.left, pair.right
+
+
+def _to_and_fro(index: int, count: int) -> int:
+    """Which of ``count`` frames a video shows that runs through them forwards and backwards.
+
+    >>> [_to_and_fro(index, 3) for index in range(7)]
+    [0, 1, 2, 1, 0, 1, 2]
+    """
+    number = index % max(1, 2 * count - 2)
+    return min(number, 2 * count - 2 - number) if count > 1 else 0
 
 
 def _taken(options: dict[str, Any], cls: type) -> dict[str, Any]:
