@@ -66,7 +66,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,images]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
@@ -77,17 +77,17 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 $(OLDEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(OLDEST)
 	grep -o '"[a-z][a-z-]*>=[0-9.]*"' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(OLDEST)/oldest.txt
-	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli]' hypothesis pytest pytest-xdist
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli,images]' hypothesis pytest pytest-xdist
 	touch $@
 
 $(NETWORKS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(NETWORKS)
-	$(NETWORKS)/bin/python -m pip install --quiet --editable '.[baselines,cli,networks,onnx]' hypothesis onnx pytest pytest-xdist
+	$(NETWORKS)/bin/python -m pip install --quiet --editable '.[baselines,cli,images,networks,onnx]' hypothesis onnx pytest pytest-xdist
 	touch $@
 
 $(FUZZ)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(FUZZ)
-	$(FUZZ)/bin/python -m pip install --quiet --editable '.[video,baselines]' atheris
+	$(FUZZ)/bin/python -m pip install --quiet --editable '.[baselines,images,video]' atheris
 	touch $@
 
 clean:
