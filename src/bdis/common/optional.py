@@ -1,8 +1,8 @@
 """Optional packages: imported when first needed, with a command that installs them in the error if they are missing.
 
-The command installs the package itself, with the bounds that bdis declares. So it works however bdis was installed: from
-an index, a wheel or a clone. OpenCV is a case of its own: four wheels bring the same ``cv2``, only two of them with
-windows, and each overwrites the others. So no extra but ``images`` brings one, and the version is checked here.
+The command installs the package itself, with the bounds that bdis declares, so that it works from an index, a wheel or
+a clone. OpenCV is a case of its own: four wheels bring the same ``cv2``, only two of them with windows, and each
+overwrites the others. So no extra but ``images`` brings one, and the version is checked here.
 """
 
 import re
