@@ -21,6 +21,8 @@ def wheel(folder, name, version, file="cv2/__init__.py"):
     entry.mkdir(parents=True)
     (entry / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     (entry / "RECORD").write_text(f"{file},,\n")
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).touch()  # from Python 3.12 on, files that are not there are not listed
 
 
 @pytest.fixture
