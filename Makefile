@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 FUZZ := .venv-fuzz
 NETWORKS := .venv-networks
+DIST := .venv-dist
 # One process per core; the tests of a file stay together, since they share what is made for them. Small products of
 # matrices are not worth a second thread, which another process would lack.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
@@ -18,7 +19,7 @@ OLDEST_TESTS := tests/vector/test_records.py tests/vector/test_crew.py tests/fil
 	tests/evaluation/test_elas.py tests/video/test_recording.py tests/viewer/test_settings_panel.py \
 	tests/viewer/test_pair_warnings.py tests/cli/test_cli.py tests/cli/test_match.py
 
-.PHONY: demo test test-oldest test-networks lint soak fuzz torture benchmark browser clean
+.PHONY: demo test test-oldest test-networks lint soak fuzz torture benchmark browser dist-check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -65,11 +66,15 @@ fuzz: $(FUZZ)/.installed
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# The sdist and the wheel as a user gets them: built, installed in an empty environment outside the tree, and used there.
+dist-check: $(DIST)/.installed
+	$(DIST)/bin/python packaging/check_dist.py build/dist
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,images]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
@@ -80,18 +85,23 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 $(OLDEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(OLDEST)
 	grep -o '"[a-z][a-z-]*>=[0-9.]*"' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(OLDEST)/oldest.txt
-	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli]' hypothesis pytest pytest-xdist
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable '.[baselines,cli,images]' hypothesis pytest pytest-xdist
 	touch $@
 
 $(NETWORKS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(NETWORKS)
-	$(NETWORKS)/bin/python -m pip install --quiet --editable '.[baselines,cli,networks,onnx]' hypothesis onnx pytest pytest-xdist
+	$(NETWORKS)/bin/python -m pip install --quiet --editable '.[baselines,cli,images,networks,onnx]' hypothesis onnx pytest pytest-xdist
 	touch $@
 
 $(FUZZ)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(FUZZ)
-	$(FUZZ)/bin/python -m pip install --quiet --editable '.[video,baselines]' atheris
+	$(FUZZ)/bin/python -m pip install --quiet --editable '.[baselines,images,video]' atheris
+	touch $@
+
+$(DIST)/.installed: Makefile
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python -m pip install --quiet build twine cffconvert 'repo-review[cli]' sp-repo-review
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(FUZZ) $(NETWORKS) .fuzz build demo-output benchmark-results
+	rm -rf $(VENV) $(OLDEST) $(FUZZ) $(NETWORKS) $(DIST) .fuzz build demo-output benchmark-results

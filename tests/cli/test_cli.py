@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
 
@@ -12,7 +14,9 @@ import pytest
 import bdis
 from bdis.cli import app, doctor, options, terminal
 from bdis.cli.app import run
+from bdis.common import optional
 from bdis.common.declared import declarations
+from bdis.common.optional import install_command
 from bdis.matching.settings import PRESET_SUMMARIES
 from tests.cli.commands import WIDTH, bdis_command, fails
 
@@ -50,10 +54,10 @@ def test_layouts_of_the_options_are_those_of_the_sources():
 
 
 def test_without_typer_the_command_names_the_pip_command():
-    code = "import sys; sys.modules['typer'] = None\nfrom bdis.cli import main; main()"
+    code = "import sys; sys.modules['typer'] = sys.modules['av'] = None\nfrom bdis.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == 'error: the bdis command needs typer: pip install "bdis[cli]"\n'
+    assert done.stderr == f"error: the bdis command needs typer: {install_command('typer', 'av')}\n"
 
 
 def test_shell_completion_knows_commands_and_presets():
@@ -146,6 +150,28 @@ def test_doctor_names_a_cache_that_others_may_write_to(capsys, monkeypatch, tmp_
     assert problem.startswith(f"other users may write to {tmp_path / 'open'}")
 
 
+def test_doctor_names_two_opencv_wheels_and_how_to_keep_one(capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "_self_test", lambda: (0.1, 0.9, 1.0))
+    wheels = {"opencv-python": "4.12.0.88", "opencv-python-headless": "5.0.0.93"}
+    monkeypatch.setattr(doctor, "opencv_wheels", lambda: wheels)
+    monkeypatch.setattr(optional, "opencv_wheels", lambda: wheels)
+    assert run(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["opencv"]
+    assert found["found"] == "opencv-python 4.12.0.88, opencv-python-headless 5.0.0.93"
+    assert "2 WHEELS THAT OVERWRITE EACH OTHER" in found["problem"]
+    uninstall, install = found["problem"].partition("to keep one: ")[2].split(", then ")
+    assert uninstall.endswith(" -m pip uninstall opencv-python opencv-python-headless")
+    assert install == install_command("cv2")
+    assert ' "opencv-python>=' in install
+
+
+def test_doctor_says_that_opencv_is_missing(capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "_self_test", lambda: (0.1, 0.9, 1.0))
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    assert run(["doctor", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["opencv"]["problem"].startswith("NOT USABLE: reading images needs cv2:")
+
+
 def test_warmup_leaves_every_kernel_ready(capsys):
     """The matcher's, the renderer's and those of ELAS; a second time nothing is compiled, nor said to be."""
     from bdis.evaluation.baselines.elas import kernels as elas
@@ -162,6 +188,27 @@ def test_warmup_leaves_every_kernel_ready(capsys):
     said = capsys.readouterr()
     assert "0 of them compiled" in said.out
     assert "compiling" not in said.err
+
+
+def test_commands_that_the_demo_ends_with_run_as_printed(tmp_path):
+    """Also if the environment is not activated, and from a folder with a blank in its name."""
+    script = tmp_path / ".venv" / "bin" / "bdis"
+    script.parent.mkdir(parents=True)
+    smaller = "from bdis.cli import demo, main; demo.HEIGHT, demo.WIDTH, demo.TIMED_FRAMES = 96, 128, 1"
+    script.write_text(f"#!{sys.executable}\n{smaller}\nmain()\n")
+    script.chmod(0o755)
+    demo = [script, "demo", "-o", "my demo", "--preset", "fast"]
+    said = subprocess.run(demo, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    match, view = [line.strip() for line in said.splitlines() if line.startswith("  ")]
+    assert match.startswith(".venv/bin/bdis match 'my demo/left.png'")
+    subprocess.run(match, shell=True, cwd=tmp_path, capture_output=True, check=True)
+    assert (tmp_path / "bdis-output" / "depth.tiff").exists()
+    serving = [*shlex.split(view), "--no-browser"]
+    with subprocess.Popen(serving, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as page:
+        said = next((line for line in page.stdout if "http://" in line), "no address")
+        page.send_signal(signal.SIGINT)
+        page.communicate(timeout=60)
+    assert "http://" in said
 
 
 def test_demo_renders_matches_and_compares(tmp_path):

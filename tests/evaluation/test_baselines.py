@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bdis import PRESETS, StereoMatcher, StereoResult
+from bdis.common.optional import install_command
 from bdis.evaluation.baselines import METHODS, known_methods, method
 from bdis.evaluation.baselines.elas.matcher import Elas
 from bdis.evaluation.baselines.elas.settings import SETTINGS, ElasSettings
@@ -95,18 +96,18 @@ def test_unknown_method_names_those_there_are():
 
 
 @pytest.mark.parametrize(
-    ("package", "extra", "names"),
+    ("package", "names"),
     [
-        ("cv2", "images", {"sgbm", "sgbm-3way", "bm", "dis-flow", "dis-flow-ultrafast"}),
-        ("scipy", "baselines", {"elas", "elas-middlebury"}),
-        ("torch", "networks", {"psmnet", "gwcnet-g", "gwcnet-gc"}),
-        ("onnxruntime", "onnx", {"onnx:FILE"}),
+        ("cv2", {"sgbm", "sgbm-3way", "bm", "dis-flow", "dis-flow-ultrafast"}),
+        ("scipy", {"elas", "elas-middlebury"}),
+        ("torch", {"psmnet", "gwcnet-g", "gwcnet-gc"}),
+        ("onnxruntime", {"onnx:FILE"}),
     ],
 )
-def test_missing_package_is_listed_with_its_command(monkeypatch, package, extra, names):
+def test_missing_package_is_listed_with_its_command(monkeypatch, package, names):
     monkeypatch.setitem(sys.modules, package, None)  # import says: not there
     monkeypatch.delitem(sys.modules, f"{package}.spatial", raising=False)
-    command = f'pip install "bdis[{extra}]"'
+    command = install_command(package)
     listed = known_methods()
     assert {name for name, entry in listed.items() if entry.needs == command} == names
     assert {name for name, entry in listed.items() if entry.needs} == {*names, *NETWORKS}

@@ -5,7 +5,11 @@ import signal
 import sys
 from types import FrameType
 
+from ..common.optional import install_command, is_installed
 from .signals import stopping_signals
+
+# What the commands use: the extras cli and images. They are named together, so that nobody is sent for one at a time.
+PACKAGES = ("typer", "rich", "cv2", "matplotlib", "av", "viser")
 
 
 def main() -> None:
@@ -16,7 +20,8 @@ def main() -> None:
     except ImportError as error:
         if error.name not in ("typer", "rich"):
             raise
-        print(f'error: the bdis command needs {error.name}: pip install "bdis[cli]"', file=sys.stderr)
+        missing = [package for package in PACKAGES if not is_installed(package)]
+        print(f"error: the bdis command needs {error.name}: {install_command(*missing)}", file=sys.stderr)
         sys.exit(1)
     for number in stopping_signals():
         if number != signal.SIGINT:  # Python raises KeyboardInterrupt

@@ -131,9 +131,10 @@ def _report(summary: dict[str, Any], pair: RenderedPair, out: Path, written: lis
             ("written", f"{out}: {', '.join(written)}"),
         ]
     )
-    files = f"{out}/left.png {out}/right.png --calib {out}/rig.toml"
+    files = (out / "left.png", out / "right.png", "--calib", out / "rig.toml")
     terminal.say(f"\nLook at {out / 'preview.png'}. Then match the pair yourself, or see it in the browser:")
-    terminal.say(f"  bdis match {files}\n  bdis view {files}")
+    for command in ("match", "view"):
+        terminal.say(f"  {terminal.command_line(command, *files)}")
     terminal.give({**summary, "folder": out, "files": written})
 
 

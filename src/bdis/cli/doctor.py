@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import typer
 
+from ..common.optional import OPENCV_WHEELS, install_command, opencv_wheels, pip_command, require
 from . import terminal
 from .options import Debug, Json
 
@@ -18,8 +19,7 @@ PACKAGES = (
     "numpy",
     "numba",
     "llvmlite",
-    "opencv-python-headless",
-    "opencv-python",
+    *OPENCV_WHEELS,
     "matplotlib",
     "av",
     "viser",
@@ -68,6 +68,8 @@ def run_doctor() -> bool:
     rows += [("python", f"{platform.python_version()}, {sys.platform} {platform.machine()}")]
     rows += [("packages", ", ".join(f"{name} {version}" for name, version in versions.items()))]
     rows += [("processor", f"{processor}, {os.cpu_count()} cores; vectors: {' '.join(features) or 'none known'}")]
+    opencv, opencv_problem = _opencv()
+    rows += [("OpenCV", opencv_problem or opencv)]
     with terminal.working("self-test, two seconds"):
         error_px, coverage, frame_ms = _self_test()
     folder, unsafe, files, count = cached_kernels(kernel_packages()["matcher"])
@@ -90,6 +92,7 @@ def run_doctor() -> bool:
             "python": platform.python_version(),
             "platform": f"{sys.platform} {platform.machine()}",
             "packages": versions,
+            "opencv": {"found": opencv, "problem": opencv_problem},
             "processor": processor,
             "vector_features": features,
             "cache": cache_state,
@@ -134,6 +137,20 @@ def _versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+def _opencv() -> tuple[str | None, str | None]:
+    """The OpenCV that is there, with its wheel, and what is wrong with it."""
+    wheels = opencv_wheels()
+    try:
+        version = require("cv2", "reading images").__version__
+    except ImportError as error:
+        return None, f"NOT USABLE: {error}"
+    found = ", ".join(f"{name} {each}" for name, each in wheels.items()) or f"{version}, not from a wheel"
+    if len(wheels) < 2:
+        return found, None
+    remedy = f"{pip_command('uninstall')} {' '.join(wheels)}, then {install_command('cv2')}"
+    return found, f"{len(wheels)} WHEELS THAT OVERWRITE EACH OTHER: {found}; to keep one: {remedy}"
 
 
 def _processor() -> tuple[str, list[str]]:

@@ -156,5 +156,6 @@ def _report(training: Finetuning, out: Path) -> None:
             ("written", f"{out}: last.tar, best.tar, training.csv"),
         ]
     )
-    terminal.say(f"\nTry: bdis match LEFT RIGHT --method {training.matcher.name} --weights {out / 'best.tar'}")
+    method = ("--method", training.matcher.name, "--weights", out / "best.tar")
+    terminal.say(f"\nTry: {terminal.command_line('match', 'LEFT', 'RIGHT', *method)}")
     terminal.give({"folder": out, "steps": training.state.steps, "best_epoch": best["epoch"], "history": history})

@@ -69,5 +69,6 @@ def render(
             ("written", f"{out}: scene.json, rig.toml, left/, right/, depth/, disparity/, occluded/"),
         ]
     )
-    terminal.say(f"\nTry: bdis bench {out} --methods bdis,sgbm -o {out}-bench")
+    next_one = terminal.command_line("bench", out, "--methods", "bdis,sgbm", "-o", f"{out}-bench")
+    terminal.say(f"\nTry: {next_one}")
     terminal.give({"folder": out, "scene": scene, "frames": frames, "size": [width, height], "options": options})

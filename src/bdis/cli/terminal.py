@@ -9,12 +9,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TextIO
 
 import typer
 
 from ..common.json_text import json_ready, json_text
 from ..common.printable import printable
+from ..common.typed import quoted, typed_program
 from ..vector.progress import reporting_with
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # typer has its own copy of click, and no public name for this
@@ -47,6 +49,28 @@ def say(text: str = "") -> None:
     """Print a line of the result, unless it is printed as JSON."""
     if not mode.json:
         _print_result(f"{printable(text)}\n")
+
+
+def command_line(*words: object) -> str:
+    """Return a command of bdis to try next, as it has to be typed in the current folder.
+
+    Parameters
+    ----------
+    *words : object
+        What follows ``bdis``: text or paths.
+
+    Returns
+    -------
+    str
+        The command with quotes where needed, and with the path of bdis if the shell does not find it by its name.
+
+    Examples
+    --------
+    >>> command_line("match", "left image.png", "right.png")
+    "bdis match 'left image.png' right.png"
+    """
+    is_script = Path(sys.argv[0]).stem == "bdis"
+    return " ".join([typed_program(sys.argv[0]) if is_script else "bdis", *map(quoted, words)])
 
 
 def warn(text: str) -> None:

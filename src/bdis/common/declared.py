@@ -415,6 +415,6 @@ def number_text(value: float) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
-def _value_text(value: float) -> str:
+def _value_text(value: object) -> str:
     """A value in a message: short, unless that would show another value."""
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else repr(value)

@@ -10,10 +10,9 @@ and :meth:`Method.describe` puts its settings into words for their tables.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any, Protocol
 
-from ...common.optional import install_command, require
+from ...common.optional import install_command, is_installed, require
 from ...matching.result import StereoResult
 from . import opencv
 from .shifted import Shifted
@@ -223,16 +222,9 @@ def known_methods() -> dict[str, Method]:
     ['bdis', 'bdis-accurate', 'bdis-fast']
     """
     return {
-        each.name: replace(each, needs=install_command(package)) if package and not _is_installed(package) else each
+        each.name: replace(each, needs=install_command(package)) if package and not is_installed(package) else each
         for each, package in _ALL
     }
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ValueError:  # sys.modules holds None for it: its import is blocked
-        return False
 
 
 METHODS: dict[str, Method] = known_methods()
