@@ -83,7 +83,7 @@ $(NETWORKS)/.installed: pyproject.toml
 
 $(FUZZ)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(FUZZ)
-	$(FUZZ)/bin/python -m pip install --quiet --editable '.[video,baselines]' atheris
+	$(FUZZ)/bin/python -m pip install --quiet --editable '.[video,baselines,ros]' atheris
 	touch $@
 
 clean:

@@ -14,6 +14,8 @@ _EXTRA = {
     "torch": "networks",
     "onnxruntime": "onnx",
     "rosbags": "ros",
+    "lz4": "ros",
+    "zstandard": "ros",
     "pyigtl": "slicer",
     "foxglove": "foxglove",
     "distributed": "cluster",
