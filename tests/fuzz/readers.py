@@ -7,6 +7,7 @@ few seconds, and more than 2 GB of memory.  ``run.py`` invents contents, ``test_
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import zipfile
@@ -21,6 +22,8 @@ import numpy as np
 import bdis
 from bdis.cameras.formats import read_calibration
 from bdis.common.assignments import read_values, split_assignments
+from bdis.connections.ros.message_types import CAMERA_INFO, COMPRESSED, IMAGE, parse_message
+from bdis.connections.ros.messages import cameras_of, compressed_image_of, image_of
 from bdis.evaluation.datasets import open_dataset
 from bdis.evaluation.run_log import RunLog
 from bdis.evaluation.samples import Sample
@@ -29,7 +32,7 @@ from bdis.matching.settings import Settings, settings_for
 from bdis.video.recording.depth_video import read_depth_video
 from bdis.video.recording.frame_log import FRAME_LOG, read_frame_log
 from bdis.video.recording.manifest import MANIFEST, Manifest, read_manifest
-from bdis.video.sources import open_source
+from bdis.video.sources import BadFrame, BagSource, open_source
 
 NEXT_FILE = b"\n=== right ===\n"  # between the files of the left and of the right camera
 _SIZE = (64, 48)
@@ -112,6 +115,40 @@ def _calibration_with_right(folder: Path, content: bytes) -> None:
 
 def _calibration_toml(folder: Path, content: bytes) -> None:
     _load_cameras(_written(folder, "rig.toml", content))
+
+
+# --- Bags of ROS ------------------------------------------------------------------------------------------------------
+
+
+def _bag(name: str) -> Callable[[Path, bytes], None]:
+    """All frames and the cameras of a bag."""
+
+    def read(folder: Path, content: bytes) -> None:
+        source = BagSource(_written(folder, name, content))
+        try:
+            for _ in range(source.length + len(source.remarks)):
+                with contextlib.suppress(BadFrame):
+                    source.read()
+            _ = source.camera
+        finally:
+            source.close()
+
+    return read
+
+
+_MESSAGES = [(kind, is_ros1) for kind in (IMAGE, COMPRESSED, CAMERA_INFO) for is_ros1 in (False, True)]
+
+
+def _ros_message(folder: Path, content: bytes) -> None:
+    """A message, whose type the first byte chooses."""
+    kind, is_ros1 = _MESSAGES[content[0] % len(_MESSAGES) if content else 0]
+    message = parse_message(content[1:], kind, is_ros1)
+    if kind == CAMERA_INFO:
+        cameras_of(message, message)
+    elif kind == COMPRESSED:
+        compressed_image_of(message)
+    else:
+        image_of(message)
 
 
 # --- Images, maps, clouds ---------------------------------------------------------------------------------------------
@@ -333,6 +370,10 @@ READERS: dict[str, Reader] = {
     "calibration": Reader(_calibration, words=_CALIBRATION_WORDS),
     "calibration_pair": Reader(_calibration_with_right, words=_CALIBRATION_WORDS),
     "calibration_toml": Reader(_calibration_toml, words=_TOML_WORDS),
+    "bag_ros1": Reader(_bag("a.bag"), words=("#ROSBAG V2.0", "op=", "conn=", "compression=", "index_pos=", "size=")),
+    "bag_mcap": Reader(_bag("a.mcap"), words=("MCAP0", "cdr", "ros1", "ros2msg", "zstd", "lz4")),
+    "bag_sqlite": Reader(_bag("a.db3"), words=("SQLite format 3", "messages", "topics", "cdr")),
+    "ros_message": Reader(_ros_message, words=("mono8", "bgr8", "bayer_rggb8", "plumb_bob", "jpeg")),
     "image": Reader(_image, words=(*_PNG_WORDS, "II*\\x00", "P6\\x0a")),
     "map_tiff": Reader(_map("map.tiff")),
     "map_pfm": Reader(_map("map.pfm"), words=("Pf", "PF", "-1.0", "1e999")),
