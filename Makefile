@@ -95,7 +95,7 @@ $(NETWORKS)/.installed: pyproject.toml
 
 $(FUZZ)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(FUZZ)
-	$(FUZZ)/bin/python -m pip install --quiet --editable '.[baselines,images,video]' atheris
+	$(FUZZ)/bin/python -m pip install --quiet --editable '.[baselines,images,ros,video]' atheris
 	touch $@
 
 $(DIST)/.installed: Makefile

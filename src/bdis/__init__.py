@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
+from .common.version import __version__ as __version__
 
 _HOMES = {  # the public names, by the module that defines them
     "cameras.calibration": ("StereoCalibration",),

@@ -7,6 +7,7 @@ few seconds, and more than 2 GB of memory.  ``run.py`` invents contents, ``test_
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import zipfile
@@ -23,6 +24,8 @@ from bdis.cameras.formats import read_calibration
 from bdis.common.assignments import read_values, split_assignments
 from bdis.connections.exports import read_poses
 from bdis.connections.igtl import HEADER_BYTES, MAX_BODY_BYTES, parse_header, parse_image
+from bdis.connections.ros.message_types import CAMERA_INFO, COMPRESSED, IMAGE, parse_message
+from bdis.connections.ros.messages import cameras_of, compressed_image_of, image_of
 from bdis.evaluation.datasets import open_dataset
 from bdis.evaluation.run_log import RunLog
 from bdis.evaluation.samples import Sample
@@ -31,7 +34,7 @@ from bdis.matching.settings import Settings, settings_for
 from bdis.video.recording.depth_video import read_depth_video
 from bdis.video.recording.frame_log import FRAME_LOG, read_frame_log
 from bdis.video.recording.manifest import MANIFEST, Manifest, read_manifest
-from bdis.video.sources import open_source
+from bdis.video.sources import BadFrame, BagSource, open_source
 
 NEXT_FILE = b"\n=== right ===\n"  # between the files of the left and of the right camera
 _SIZE = (64, 48)
@@ -124,6 +127,40 @@ def _poses(folder: Path, content: bytes) -> None:
     poses = read_poses(_written(folder, "groundtruth.txt", content), "mm", [0, 2])
     assert poses.shape == (2, 4, 4)
     assert np.isfinite(poses).all()
+
+
+# --- Bags of ROS ------------------------------------------------------------------------------------------------------
+
+
+def _bag(name: str) -> Callable[[Path, bytes], None]:
+    """All frames and the cameras of a bag."""
+
+    def read(folder: Path, content: bytes) -> None:
+        source = BagSource(_written(folder, name, content))
+        try:
+            for _ in range(source.length + len(source.remarks)):
+                with contextlib.suppress(BadFrame):
+                    source.read()
+            _ = source.camera
+        finally:
+            source.close()
+
+    return read
+
+
+_MESSAGES = [(kind, is_ros1) for kind in (IMAGE, COMPRESSED, CAMERA_INFO) for is_ros1 in (False, True)]
+
+
+def _ros_message(folder: Path, content: bytes) -> None:
+    """A message, whose type the first byte chooses."""
+    kind, is_ros1 = _MESSAGES[content[0] % len(_MESSAGES) if content else 0]
+    message = parse_message(content[1:], kind, is_ros1)
+    if kind == CAMERA_INFO:
+        cameras_of(message, message)
+    elif kind == COMPRESSED:
+        compressed_image_of(message)
+    else:
+        image_of(message)
 
 
 # --- Images, maps, clouds ---------------------------------------------------------------------------------------------
@@ -360,6 +397,10 @@ READERS: dict[str, Reader] = {
     "calibration_npz": Reader(_calibration_of_ending("stereo.npz"), words=(*_NPY_WORDS, "K1.npy", "mtxL.npy", "T.npy")),
     "calibration_mat": Reader(_calibration_of_ending("stereo.mat"), (ValueError, OSError, ImportError), _MAT_WORDS),
     "poses": Reader(_poses, words=("0 0 0 0 0 0 0 1", "# ", "nan", "1e999", "1 0 0 0")),
+    "bag_ros1": Reader(_bag("a.bag"), words=("#ROSBAG V2.0", "op=", "conn=", "compression=", "index_pos=", "size=")),
+    "bag_mcap": Reader(_bag("a.mcap"), words=("MCAP0", "cdr", "ros1", "ros2msg", "zstd", "lz4")),
+    "bag_sqlite": Reader(_bag("a.db3"), words=("SQLite format 3", "messages", "topics", "cdr")),
+    "ros_message": Reader(_ros_message, words=("mono8", "bgr8", "bayer_rggb8", "plumb_bob", "jpeg")),
     "image": Reader(_image, words=(*_PNG_WORDS, "II*\\x00", "P6\\x0a")),
     "map_tiff": Reader(_map("map.tiff")),
     "map_pfm": Reader(_map("map.pfm"), words=("Pf", "PF", "-1.0", "1e999")),

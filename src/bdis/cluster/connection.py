@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
+from ..common.version import __version__
 from ..common.bad_request import BadRequest
 from ..common.machine import usable_cores
 from ..common.optional import require

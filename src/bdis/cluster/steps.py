@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from ..common.version import __version__
 from ..matching.matcher import StereoMatcher
 from ..matching.settings import Settings
 from ..video.recording import FRAME_LOG, is_complete, read_frame_log, read_manifest

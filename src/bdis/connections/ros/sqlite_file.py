@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ...common.printable import printable
 from .log_file import MAX_MESSAGE_BYTES, Entry, MessageFile, Topic
 
 
@@ -30,7 +31,9 @@ class SqliteFile(MessageFile):
             self._list()
         except sqlite3.Error as error:
             self.close()
-            raise ValueError(f"{path} cannot be read as the SQLite file of a ROS 2 bag: {error}") from error
+            raise ValueError(
+                f"{path} cannot be read as the SQLite file of a ROS 2 bag: {printable(str(error))}"
+            ) from error
         except BaseException:
             self.close()
             raise
@@ -57,7 +60,7 @@ class SqliteFile(MessageFile):
             for time_ns, topic, number in rows:
                 self._add_entry(Entry(int(time_ns), int(topic), -1, int(number)))
         except sqlite3.DatabaseError as error:
-            self.problem = f"{self.path.name} is damaged ({error}) and is read as far as it goes"
+            self.problem = f"{self.path.name} is damaged ({printable(str(error))}) and is read as far as it goes"
 
     def read(self, entry: Entry) -> bytes:
         return self._read(entry, "data")
@@ -71,7 +74,7 @@ class SqliteFile(MessageFile):
                 f"SELECT {what} FROM messages WHERE id = ? AND length(data) <= ?", (entry.place, MAX_MESSAGE_BYTES)
             ).fetchone()
         except sqlite3.Error as error:
-            raise ValueError(f"{self.path}: a message cannot be read: {error}") from error
+            raise ValueError(f"{self.path}: a message cannot be read: {printable(str(error))}") from error
         if row is None or not isinstance(row[0], bytes):
             raise ValueError(f"{self.path}: a message is missing, too large or no bytes")
         return row[0]

@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
 from ...cameras.given_cameras import Working
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...cameras.rig_settings import settings_of, with_uncertainty
 from ...common.bad_request import BadRequest
+from ...common.version import __version__
 from ...matching.matcher import StereoMatcher
 from ...matching.settings import Settings
 from ..opened_source import OpenedSource, SourceRequest, frame_at, parse_time
