@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..common.version import __version__
 from ..common.bad_request import BadRequest
 from ..common.machine import usable_cores
 from ..common.optional import require
+from ..common.version import __version__
 from ..matching.settings import Settings
 from .jobs import WORK_FOLDER
 from .steps import warm_up, worker_facts
@@ -299,7 +299,7 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
     for address, version in _present(found):
         if isinstance(version, Exception):
             raise ValueError(
-                f'worker {address} has no bdis: install bdis {__version__} there (pip install "bdis[cluster]")'
+                f"worker {address} has no bdis: install bdis {__version__} there, with its extra 'cluster' as here"
             )
     token = out / WORK_FOLDER / f"visible-{secrets.token_hex(8)}"
     token.touch()
