@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-NAMES = ("pair", "raw_cameras", "video", "uncertainty", "compare_methods", "other_matchers")
+NAMES = ("pair", "raw_cameras", "video", "uncertainty", "compare_methods", "other_matchers", "bag")
 
 
 def test_all_examples_are_run():
@@ -17,7 +17,7 @@ def test_all_examples_are_run():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_example_runs_and_writes_its_files(name, tmp_path):
-    for package in ("cv2", "matplotlib", "av"):
+    for package in ("cv2", "matplotlib", "av", "rosbags"):
         pytest.importorskip(package)
     command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py"), str(tmp_path / "out")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)

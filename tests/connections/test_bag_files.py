@@ -93,7 +93,7 @@ def written(path, frames=3, first=0, keep=0, contents=tuple(CONTENTS)):
     bag = DepthBag(path, rig, contents, is_ros1=path.suffix == ".bag", keep=keep)
     for number in range(first, frames):
         bag.write(
-            START_NS + number, FRAME_ID, disparity=disparity, depth_mm=rig.depth(result), left=left,
+            START_NS + number, FRAME_ID, disparity=disparity, depth_mm=rig.depth(result), left=left, right=left,
             sigma_mm=rig.depth_sigma(result), cloud=rig.cloud(result, left),
         )  # fmt: skip
     bag.close()

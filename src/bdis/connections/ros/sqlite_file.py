@@ -31,7 +31,9 @@ class SqliteFile(MessageFile):
             self._list()
         except sqlite3.Error as error:
             self.close()
-            raise ValueError(f"{path} cannot be read as the SQLite file of a ROS 2 bag: {printable(str(error))}") from error
+            raise ValueError(
+                f"{path} cannot be read as the SQLite file of a ROS 2 bag: {printable(str(error))}"
+            ) from error
         except BaseException:
             self.close()
             raise
