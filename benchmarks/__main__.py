@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bdis.common.machine import machine
 
-from . import accuracy, beyond, real, report, resources, speed, streaming, uncertainty
+from . import accuracy, bags, beyond, real, report, resources, speed, streaming, uncertainty
 from .data import frame_sets
 
 SECTIONS = {
@@ -20,6 +20,7 @@ SECTIONS = {
     "edges": lambda sets, rounds: beyond.edges(),
     "video": lambda sets, rounds: beyond.video(),
     "streaming": lambda sets, rounds: streaming.streaming(rounds),
+    "bags": lambda sets, rounds: bags.bags(rounds),
     "start": lambda sets, rounds: resources.start(),
     "sizes": lambda sets, rounds: speed.sizes(rounds),
     "memory": lambda sets, rounds: resources.memory(),

@@ -29,13 +29,13 @@ QUALITY = "12"  # x264's crf: 7 Mbit/s at 640x480 and 28 at 1280x1024 of each vi
 def streaming(rounds: int) -> dict:
     """Frames per second from file to depth, methods taking turns, everything on one core."""
     found = {}
-    with tempfile.TemporaryDirectory() as folder, _one_core(), single_threaded_opencv():
+    with tempfile.TemporaryDirectory() as folder, one_core(), single_threaded_opencv():
         ranges = {size: _max_disparity_px(*size) for size in SIZES}
         sgbm = f"OpenCV VideoCapture; {unpadded_sgbm_label(ranges.values())}"
         for width, height in SIZES:
             frames = 300 if width < 1000 else 90
             path = Path(folder, f"{width}.mp4")
-            rig = _write_video(path, width, height, frames)
+            rig = write_video(path, width, height, frames)
             most = ranges[width, height]
             rectifier = _slightly_verged(rig)
             methods: dict[str, Callable[[], tuple[float, float, float]]] = {
@@ -63,7 +63,7 @@ def streaming(rounds: int) -> dict:
 
 
 @contextmanager
-def _one_core() -> Iterator[None]:
+def one_core() -> Iterator[None]:
     """Keep this thread, and those it starts, on one core."""
     if not hasattr(os, "sched_setaffinity"):
         yield
@@ -82,7 +82,8 @@ def _max_disparity_px(width: int, height: int) -> float:
     return max(frame.max_disparity_px or 0.0 for frame in data.frames())
 
 
-def _write_video(path: Path, width: int, height: int, frames: int) -> bdis.Rig:
+def write_video(path: Path, width: int, height: int, frames: int) -> bdis.Rig:
+    """A rendered video with both views side by side; its rig."""
     with RenderedSource("tissue", frames=frames, distinct=DISTINCT, height=height, width=width, seed=SEED) as source:
         with av.open(str(path), "w") as container:
             stream = container.add_stream("libx264", rate=30)

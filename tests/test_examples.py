@@ -10,7 +10,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = (
     "pair", "raw_cameras", "video", "uncertainty", "compare_methods", "other_matchers", "slicer", "foxglove_live",
-    "pipe", "export", "calibrate",
+    "pipe", "export", "calibrate", "bag",
 )  # fmt: skip
 
 
@@ -20,7 +20,7 @@ def test_all_examples_are_run():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_example_runs_and_writes_its_files(name, tmp_path):
-    for package in ("cv2", "matplotlib", "av", "foxglove"):
+    for package in ("cv2", "matplotlib", "av", "foxglove", "rosbags"):
         pytest.importorskip(package)
     command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py"), str(tmp_path / "out")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)

@@ -16,7 +16,7 @@ from tests.cli.commands import fails, needs_posix
 from tests.cli.recordings import FAST, finished, start, wait_for_frames
 from tests.connections.bags import FRAME_ID, START_NS, rendered, stereo, write_bag
 
-ALL = "disparity,depth,depth-mm,sigma,cloud,image"
+ALL = "disparity,depth,depth-mm,sigma,cloud,left,right"
 
 
 def depths(path, topic="/stereo/left/depth/image_rect"):
@@ -45,6 +45,15 @@ def test_from_bag_to_bag(tmp_path, capsys, save, name):
         np.testing.assert_allclose(1e3 * depth_m, bdis.read_depth(out / "depth" / f"{number:06d}.tiff"), rtol=1e-5)
     assert run(["run", str(place), *FAST, *options, "--resume"]) == 0
     assert "nothing to do" in capsys.readouterr().out
+
+
+def test_the_images_in_a_bag_of_ours_are_a_source(tmp_path, capsys):
+    place = write_bag(tmp_path, stereo())
+    for name, source in (("first", place), ("second", tmp_path / "first" / "depth.mcap")):
+        options = ["--save", "bag", "--bag-contents", "depth,left,right", "-o", str(tmp_path / name)]
+        assert run(["run", str(source), *FAST, *options]) == 0
+    first, second = ((tmp_path / name / "depth.mcap").read_bytes() for name in ("first", "second"))
+    assert first == second
 
 
 def test_start_and_stop(tmp_path, capsys):

@@ -11,7 +11,7 @@ import bdis
 from bdis.connections.ros import bag1_file, mcap_file
 from bdis.connections.ros.bag import Bag, is_bag
 from bdis.connections.ros.depth_bag import CONTENTS, DepthBag
-from bdis.connections.ros.message_types import parse_message
+from bdis.connections.ros.message_types import definition_of, parse_message
 from bdis.connections.ros.messages import image_of
 from bdis.matching.result import StereoResult
 from tests.connections.bags import (
@@ -50,6 +50,25 @@ def test_bags_of_other_libraries(tmp_path, how):
         assert bag.problems == []
         bag.close()
         assert len(images(bag, RIGHT)) == 4  # opened again
+
+
+def test_mcap_with_messages_of_ros_1(tmp_path):
+    from mcap.writer import Writer
+
+    with open(tmp_path / "a.mcap", "wb") as file:
+        writer = Writer(file)
+        writer.start("ros1", "test")
+        channels = {}
+        for message in stereo():
+            if message.topic not in channels:
+                kind, text = message.kind.replace("/msg/", "/"), definition_of(message.kind, is_ros1=True)[0]
+                schema = writer.register_schema(kind, "ros1msg", text.encode())
+                channels[message.topic] = writer.register_channel(message.topic, "ros1", schema)
+            writer.add_message(channels[message.topic], message.log_ns, message.encoded(True), message.log_ns)
+        writer.finish()
+    with bdis.open_source(tmp_path / "a.mcap") as source:
+        assert [frame.stamp_ns for frame in source] == [START_NS + 40_000_000 * number for number in range(4)]
+        assert source.rig == rendered()[1]
 
 
 def check_rosbag(place):
@@ -93,7 +112,7 @@ def written(path, frames=3, first=0, keep=0, contents=tuple(CONTENTS)):
     bag = DepthBag(path, rig, contents, is_ros1=path.suffix == ".bag", keep=keep)
     for number in range(first, frames):
         bag.write(
-            START_NS + number, FRAME_ID, disparity=disparity, depth_mm=rig.depth(result), left=left,
+            START_NS + number, FRAME_ID, disparity=disparity, depth_mm=rig.depth(result), left=left, right=left,
             sigma_mm=rig.depth_sigma(result), cloud=rig.cloud(result, left),
         )  # fmt: skip
     bag.close()

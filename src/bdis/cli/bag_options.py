@@ -23,7 +23,7 @@ class BagOptions:
         typer.Option(
             metavar="NAMES",
             help="What a bag has besides the camera_info: disparity, depth (metres), depth-mm (16 bit), sigma, cloud, "
-            "image; separated by commas.  [default: disparity,depth,sigma]",
+            "left and right (the rectified images); separated by commas.  [default: disparity,depth,sigma]",
         ),
     ] = None
     bag_namespace: Annotated[

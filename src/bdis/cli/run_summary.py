@@ -60,6 +60,7 @@ def report(
         {
             "folder": recording.folder, "state": "complete", "frames": recording.frames, "lost": manifest["lost"],
             "resumed_after": resumed_after, "size": [width, height], "preset": preset, "calibration": opened.remarks,
+            "source_remarks": opened.source.remarks,
             "coverage": coverage, "figures": asdict(statistics), "warnings": warnings.warnings,
             "picture_warnings": manifest["warnings"], "files": files, **live.entries(),
         }

@@ -28,9 +28,12 @@ def is_bag(place: str) -> bool:
     False
     """
     path = Path(place)
-    if path.is_dir():
-        return (path / "metadata.yaml").is_file() or bool(_files_in(path))
-    return path.suffix.lower() in FORMATS and path.is_file()
+    try:
+        if path.is_dir():
+            return (path / "metadata.yaml").is_file() or bool(_files_in(path))
+        return path.suffix.lower() in FORMATS and path.is_file()
+    except (OSError, ValueError):  # a text that is no path, or a folder that may not be read
+        return False
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -27,7 +27,8 @@ CONTENTS = {
     "depth-mm": ("left/depth/image_rect_raw", IMAGE),
     "sigma": ("left/depth/sigma", IMAGE),
     "cloud": ("points2", CLOUD),
-    "image": ("left/image_rect_color", IMAGE),
+    "left": ("left/image_rect_color", IMAGE),
+    "right": ("right/image_rect_color", IMAGE),
 }
 DEFAULT_CONTENTS: tuple[str, ...] = ("disparity", "depth", "sigma")  # 3.7 MB a frame at 640x480; a cloud adds 6 MB
 NAMESPACE = "/stereo"
@@ -116,6 +117,7 @@ class DepthBag:
         sigma_mm: Array | None = None,
         cloud: Cloud | None = None,
         left: Array | None = None,
+        right: Array | None = None,
     ) -> None:
         """Add a frame.
 
@@ -131,8 +133,8 @@ class DepthBag:
             Standard deviation of the depth, for "sigma".
         cloud : Cloud, optional
             For "cloud".
-        left : ndarray of uint8 or uint16, shape (h, w) or (h, w, 3), optional
-            The rectified left image, for "image".
+        left, right : ndarray of uint8 or uint16, shape (h, w) or (h, w, 3), optional
+            The rectified images, for "left" and "right".
 
         Raises
         ------
@@ -157,8 +159,9 @@ class DepthBag:
                 assert cloud is not None
                 fields = point_cloud_fields(cloud)
             else:
-                assert left is not None
-                fields = image_fields(left)
+                image = left if name == "left" else right
+                assert image is not None
+                fields = image_fields(image)
             messages.append((self._names[name], stamp_ns, self._message(CONTENTS[name][1], fields, stamp_ns, frame_id)))
         self._bag.write(messages)
 

@@ -102,6 +102,7 @@ class BagWriter(FrameWriter):
             sigma_mm=sigma,
             cloud=cloud,
             left=frame.left,
+            right=frame.right,
         )
 
     def close(self) -> None:
