@@ -52,9 +52,8 @@ def main() -> None:
                 time.sleep(0.3)
             got, latency = received()
             found[kind, client].append((fastest, match_ms, got / frames, latency))
-    print(
-        "| output | client | frames/s | ms to match, at 25 frames/s | received | latency, ms |\n|---|---|---|---|---|---|"
-    )
+    print("| output | client | frames/s | ms to match, at 25 frames/s | received | latency, ms |")
+    print("|---|---|---|---|---|---|")
     for (kind, client), turns in found.items():
         fps, match_ms, got, latency = (statistics.median(column) for column in zip(*turns))
         reads = client == "reads"

@@ -55,7 +55,7 @@ def received(connection, chosen, count):
     """So many messages: their bytes by topic."""
     found = {}
     while len(found) < count:
-        content = connection.recv(10)
+        content = connection.recv(30)
         assert content[0] == 1  # message data
         found[chosen[int.from_bytes(content[1:5], "little")]["topic"]] = content[13:]
     return found
