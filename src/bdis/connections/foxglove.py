@@ -19,10 +19,11 @@ from ..common.optional import require
 from ..matching.result import StereoResult
 
 LEFT, DEPTH, SIGMA, POINTS = "/bdis/left", "/bdis/depth", "/bdis/sigma", "/bdis/points"
-CALIBRATION, TRANSFORM = "/bdis/calibration", "/bdis/transform"
+CALIBRATION, TRANSFORM, WARNINGS = "/bdis/calibration", "/bdis/transform", "/bdis/warnings"
 TOPICS = {
     CALIBRATION: "CameraCalibration",
     TRANSFORM: "FrameTransform",
+    WARNINGS: "Log",
     LEFT: "RawImage",
     SIGMA: "RawImage",
     POINTS: "PointCloud",
@@ -68,6 +69,7 @@ def frame_messages(
     time_ns: int,
     *,
     max_depth_mm: float | None = None,
+    is_suspect: bool = False,
     wanted: Collection[str] = tuple(TOPICS),
 ) -> Iterator[tuple[str, bytes]]:
     """The messages of a frame.
@@ -84,6 +86,8 @@ def frame_messages(
         Time stamp of all messages, nanoseconds.
     max_depth_mm : float, optional
         Pixels that are farther away are unknown.
+    is_suspect : bool
+        The images were decoded from a damaged frame: a warning says so.
     wanted : collection of str
         Topics; others are not computed.
 
@@ -119,6 +123,13 @@ def frame_messages(
     }  # fmt: skip
     if result.variance is not None:
         make[SIGMA] = lambda: _image(schemas, sigma_m(), stamp)
+    if is_suspect:
+        make[WARNINGS] = lambda: schemas.Log(
+            timestamp=stamp,
+            level=schemas.LogLevel.Warning,
+            name="bdis",
+            message="SUSPECT: decoded from a damaged frame",
+        )
     for topic in TOPICS:
         if topic in wanted and topic in make:
             yield topic, make[topic]().encode()

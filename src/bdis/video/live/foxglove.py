@@ -71,7 +71,13 @@ class FoxgloveOutput(LiveOutput):
             raise NobodyListens
         time_ns = time.time_ns() - round(1e9 * (time.perf_counter() - frame.arrived_s))
         for topic, message in messages.frame_messages(
-            self._rig, frame.left, frame.result, time_ns, max_depth_mm=self._max_depth_mm, wanted=wanted
+            self._rig,
+            frame.left,
+            frame.result,
+            time_ns,
+            max_depth_mm=self._max_depth_mm,
+            is_suspect=frame.is_suspect,
+            wanted=wanted,
         ):
             self._channels[topic].log(message, log_time=time_ns)
 

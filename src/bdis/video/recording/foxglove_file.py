@@ -79,7 +79,7 @@ class FoxgloveFile(FrameWriter):
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
         time_ns = round(1e9 * frame.time_s)
         for topic, message in messages.frame_messages(
-            self._rig, frame.left, frame.result, time_ns, max_depth_mm=self._max_depth_mm
+            self._rig, frame.left, frame.result, time_ns, max_depth_mm=self._max_depth_mm, is_suspect=frame.is_suspect
         ):
             self._channels[topic].log(message, log_time=time_ns)
         self._finish_frame()
@@ -113,6 +113,8 @@ class FoxgloveFile(FrameWriter):
             if topic == messages.DEPTH:
                 frames += 1
                 self._finish_frame()
+        if frames < keep:
+            raise OSError(f"{earlier} has {frames} frames that can be read; {keep} were there before")
 
 
 class _Writable:
