@@ -139,6 +139,7 @@ def run(
             "bdis": __version__,
             "source": _about_source(source_options, source),
             "calib_sha256": [hashlib.sha256(file.read_bytes()).hexdigest() for file in camera_options.calib_files],
+            "rectified_here": opened.is_rectified_here,
             "preset": preset,
             "settings": asdict(settings),
             "average_frames": average_frames,

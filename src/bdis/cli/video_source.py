@@ -80,6 +80,13 @@ class OpenedSource(NamedTuple):
 
         return self.camera.rig if isinstance(self.camera, Rectifier) else self.camera
 
+    @property
+    def is_rectified_here(self) -> bool:
+        """Whether the frames are raw, and rectified before they are matched."""
+        from ..cameras.rectifier import Rectifier
+
+        return isinstance(self.camera, Rectifier)
+
     def settings_of_rig(self, settings: Settings, assignments: list[str], calib_name: str) -> Settings:
         """The settings with what the rig says of them, see :func:`with_rig`; remarks say so.
 
