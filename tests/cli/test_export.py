@@ -8,6 +8,7 @@ import pytest
 import bdis
 from bdis.cli.app import run
 from bdis.video.recording import read_depth_video
+from tests.cameras.raw_pairs import raw_pair
 from tests.cli.commands import fails
 
 cv2 = pytest.importorskip("cv2")
@@ -62,6 +63,24 @@ def test_left_images_come_from_the_source_if_they_were_not_recorded(without_left
         np.testing.assert_array_equal(group["left"][number], frames[index].left)
         depth = bdis.read_depth(without_left / "depth" / f"{index:06d}.tiff")
         np.testing.assert_array_equal(group["depth"][number], depth)
+
+
+def test_raw_images_are_rectified_again_with_the_same_calibration(tmp_path, capsys):
+    left, right, cameras, _ = raw_pair(size=(160, 120))
+    for name, image in (("left", left), ("right", right)):
+        (tmp_path / "raw" / name).mkdir(parents=True)
+        bdis.write_image(tmp_path / "raw" / name / "0.png", image)
+    cameras.save(tmp_path / "raw.toml")
+    calib = ["--calib", tmp_path / "raw.toml", "--rectify"]
+    out = ["-o", str(tmp_path / "recording")]
+    assert run(["run", str(tmp_path / "raw"), *map(str, calib), *FAST, "--save", "depth", "--fps", "10", *out]) == 0
+    source = ["--to", "endonerf", "--source", tmp_path / "raw"]
+    assert export(tmp_path / "recording", tmp_path / "out", *source, *calib) == 0
+    expected, _ = cameras.rectify()(left, right)
+    np.testing.assert_array_equal(bdis.read_image(tmp_path / "out" / "images" / "000000.png"), expected)
+    refused = ["export", tmp_path / "recording", *source, "-o", tmp_path / "b"]
+    fails(capsys, refused, 1, "was recorded with another calibration file, or without one; give the same")
+    fails(capsys, [*refused, *calib[:2], "--no-rectify"], 1, "were rectified by bdis run, and these would not be")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def calibrate(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Calibrate two cameras from pictures of a checkerboard or ChArUco board.
+    """Calibrate two cameras from pictures of a board.
 
     \b
     bdis calibrate boards --board 9x6 --square 5 -o endoscope.toml
@@ -67,8 +67,9 @@ def calibrate(
     bdis calibrate boards --board 8x11 --square 6 --marker 4.5 --dictionary DICT_5X5_100
     bdis run surgery.mp4 --calib endoscope.toml
 
-    Take 15 to 30 pairs: the board in every part of both pictures, near and far, tilted by some 30 degrees in all
-    directions, and both pictures taken at one moment. Beside the file a picture (.png) shows where corners were seen.
+    The board is a checkerboard or a ChArUco board. Take 15 to 30 pairs: the board in every part of both pictures, near
+    and far, tilted by some 30 degrees in all directions, and both pictures taken at one moment. Beside the file a
+    picture (.png) shows where corners were seen.
     """
     from ..cameras.boards import Board
     from ..cameras.calibrate import calibrate_stereo, coverage_picture

@@ -216,6 +216,13 @@ def _open_source(recorded: RecordedDepth, places: list[str] | None, camera: Came
             raise ValueError(f"{opened.source.name} is live: its frames cannot be read again; record with --save left")
         if opened.rig is None or opened.shape != recorded.shape or not _is_same(opened.rig, recorded.rig):
             raise ValueError(f"the cameras of --source are not those of the recording in {recorded.folder}")
+        before = recorded.manifest["run"].get("rectified_here")
+        if opened.is_rectified_here != before:
+            was = {True: "were", False: "were not"}.get(before, "may or may not have been")
+            raise ValueError(
+                f"the images in {recorded.folder} {was} rectified by bdis run, and these "
+                f"{'would' if opened.is_rectified_here else 'would not'} be: give --rectify or --no-rectify as then"
+            )
     except BaseException:
         opened.source.close()
         raise

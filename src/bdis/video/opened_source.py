@@ -142,6 +142,11 @@ class OpenedSource(NamedTuple):
         """The rectified cameras."""
         return self.camera.rig if isinstance(self.camera, Rectifier) else self.camera
 
+    @property
+    def is_rectified_here(self) -> bool:
+        """Whether the frames are raw, and rectified before they are matched."""
+        return isinstance(self.camera, Rectifier)
+
     def settings_of_rig(self, settings: Settings, assignments: Sequence[str], calib_name: str) -> Settings:
         """The settings with what the rig says of them, see :func:`bdis.cameras.rig_settings.with_rig`; remarks say so.
 

@@ -166,6 +166,7 @@ class RunRequest:
                 "bdis": __version__,
                 "source": _about_source(self.source, source),
                 "calib_sha256": [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.source.cameras.calib],
+                "rectified_here": opened.is_rectified_here,
                 "preset": self.preset,
                 "settings": asdict(settings),
                 "average_frames": self.average_frames,
