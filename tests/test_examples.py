@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-NAMES = ("pair", "raw_cameras", "video", "uncertainty", "compare_methods", "other_matchers")
+NAMES = ("pair", "raw_cameras", "video", "uncertainty", "compare_methods", "other_matchers", "notebook")
 
 
 def test_all_examples_are_run():
