@@ -10,7 +10,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = (
     "pair", "raw_cameras", "video", "uncertainty", "compare_methods", "other_matchers", "slicer", "foxglove_live",
-    "pipe", "export", "calibrate", "bag",
+    "pipe", "export", "calibrate", "bag", "notebook",
 )  # fmt: skip
 
 

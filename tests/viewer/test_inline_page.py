@@ -49,6 +49,7 @@ def test_a_script_writes_the_page_says_where_and_opens_it(result, rig, scene, op
     assert opened == [path.as_uri()]
     assert capsys.readouterr().err == f"bdis.show: {path}\n"
     assert bdis.show(result, rig, path=tmp_path / "mine.html") == tmp_path / "mine.html"
+    assert len(opened) == 1
 
 
 def test_a_notebook_shows_it_in_a_frame_of_its_own(result, rig, scene, opened, notebook, tmp_path):

@@ -1,6 +1,7 @@
 """Pictures that are no rectified pair: the page says so where the user looks, and stops when it is no longer true."""
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import cv2
@@ -156,6 +157,17 @@ def test_an_error_of_the_check_is_said_and_ends_nothing(pair, rig, monkeypatch):
     with watching(still(pair.left, pair.right, rig), at_end="wait") as viewer:
         wait_until(lambda: "could not be checked: checking the rectification needs cv2" in warnings_on(viewer))
         assert viewer._thread.is_alive()
+
+
+def test_a_frame_of_a_damaged_video_is_said_to_be_one(pair, rig):
+    class Damaged(StillSource):
+        def read(self):
+            frame = super().read()
+            return None if frame is None else replace(frame, is_suspect=True)
+
+    source = Damaged(SimpleNamespace(left=pair.left, right=pair.right), rig)
+    with watching(source, bdis.StereoMatcher("fast"), at_end="wait") as viewer:
+        wait_until(lambda: "decoded from a damaged one" in warnings_on(viewer))
 
 
 NASTY = "<img src=x onerror=\"document.title='trap'\">[a](javascript:alert(1))</script>'\"`${1}.mp4"

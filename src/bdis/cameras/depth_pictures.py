@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array, size_text
-from ..display.colors import COLORMAPS, bulk_range, range_from_zero
+from ..display.colors import COLORMAPS, MARK_COLOR, bulk_range, hex_color, range_from_zero
 from ..display.figure import Panel, plot_panels
 from ..display.map_picture import MapPicture
 from ..matching.result import StereoResult
@@ -67,7 +67,7 @@ def plot_pair(left: Array, right: Array, *, bgr: bool = False, title: str = "") 
     axes = plot_panels([("left image", images[0]), ("right image", images[1])], title)
     for axis in axes:
         for row in np.linspace(0, len(images[0]) - 1, _ROWS_SHOWN + 2)[1:-1]:
-            axis.axhline(row, color="#00e6ff", linewidth=0.5)
+            axis.axhline(row, color=hex_color(MARK_COLOR), linewidth=0.5)
     return axes
 
 

@@ -12,6 +12,7 @@ Range = tuple[float, float]
 
 COLORMAPS = {"disparity": "turbo", "depth": "turbo_r"}  # near is red in both
 UNKNOWN_ON_LIGHT: Rgb = (0xC9, 0xCD, 0xD2)  # grey of unknown pixels on a white page; no colour map has it
+MARK_COLOR: Rgb = (0x00, 0xE6, 0xFF)  # of outlines and markers: it occurs in no map, tissue, blood or highlight
 UNKNOWN_ON_DARK: Rgb = (0x3A, 0x3E, 0x44)  # the same on a dark page
 
 # Seventeen colours of each of Matplotlib's colour maps of that name: in between they are straight to 8 of 255 grey

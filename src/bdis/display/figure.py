@@ -11,13 +11,12 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.optional import require
 from ..common.printable import printable
-from .colors import UNKNOWN_ON_LIGHT, hex_color
+from .colors import MARK_COLOR, UNKNOWN_ON_LIGHT, hex_color
 from .map_picture import MapPicture
 
 _TEXT_COLOR, _WARNING_COLOR = "#22262b", "#b3261e"
 _PANEL_WIDTH = 5.2  # inches
 _LETTERS_PER_INCH = 11  # of a line above the panels
-_MARK_COLOR = "#00e6ff"  # outlines of marked regions: in no colour map, and no colour of tissue
 
 Panel = MapPicture | tuple[str, Array]  # a map, or an RGB image (h, w, 3) of uint8 with its title
 
@@ -89,7 +88,7 @@ def draw_panels(figure: Any, panels: Sequence[Panel], title: str = "", warnings:
         if isinstance(panel, tuple):
             bar.ax.set_visible(False)  # keeps its space, so that all images have the same size
         elif panel.marked is not None and panel.marked.any() and not panel.marked.all():
-            axis.contour(panel.marked.astype(np.uint8), levels=[0.5], colors=_MARK_COLOR, linewidths=0.8)
+            axis.contour(panel.marked.astype(np.uint8), levels=[0.5], colors=hex_color(MARK_COLOR), linewidths=0.8)
     _write_heading(figure, title, warnings, int(columns * _PANEL_WIDTH * _LETTERS_PER_INCH))
     if any(isinstance(panel, MapPicture) for panel in panels):
         figure.supxlabel("grey = unknown", fontsize=10, color=_TEXT_COLOR, x=0.99, ha="right")

@@ -56,15 +56,15 @@ def show(
     max_depth_mm : float, optional
         Points further away are left out.
     path : str or path-like, optional
-        Write the page to this file as well in a notebook, and to this one in a script.  Default in a script: a file in
-        a new folder of the user's temporary files, which stays.
+        File to write the page to; in a script, instead of opening it.  Default in a script: a file in a new private
+        folder of temporary files, which stays.
     bgr : bool, optional
         The channels of ``left`` are in the order blue, green, red, as ``cv2.imread`` returns them.
 
     Returns
     -------
     Path or None
-        File that was written; None if there is none.  A line on the terminal names it.
+        File that was written; None if there is none.  A line on the terminal names a temporary one.
 
     Raises
     ------
@@ -90,10 +90,11 @@ def show(
             return None
     written = Path(tempfile.mkdtemp(prefix="bdis-"), "result.html") if path is None else Path(path)
     write_whole(written, content.encode())
-    if not is_notebook and sys.stderr.isatty():
-        print(f"bdis.show: {written}", file=sys.stderr)
-    if not is_notebook and has_screen():
-        webbrowser.open(written.resolve().as_uri())
+    if path is None:
+        if sys.stderr.isatty():
+            print(f"bdis.show: {written}", file=sys.stderr)
+        if has_screen():
+            webbrowser.open(written.as_uri())
     return written
 
 

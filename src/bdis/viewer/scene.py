@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cameras.measure import Pixel
+from ..display.colors import MARK_COLOR
 from .display_options import DisplayOptions
 from .frame_maps import FrameMaps
 
 Vector = NDArray[np.float64]
 FIELD_OF_VIEW = math.radians(40)  # vertical, of the browser's camera
-_MARKER_COLOR = (0, 230, 255)  # does not occur in tissue, blood or highlights
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Marker:
 
     def __init__(self, scene: Any, parent: str):
         self._ball, self._before = (
-            scene.add_icosphere(f"{parent}/{name}", 1.0, color=_MARKER_COLOR, visible=False, cast_shadow=False)
+            scene.add_icosphere(f"{parent}/{name}", 1.0, color=MARK_COLOR, visible=False, cast_shadow=False)
             for name in ("mark", "mark_before")
         )
         # Browsers prepare the shape of each letter once, a few per frame.  A hidden label with all letters that can

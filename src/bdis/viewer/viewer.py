@@ -244,7 +244,7 @@ class Viewer:
             if now - last_refresh >= REFRESH_S:
                 last_refresh = now
                 if page.shown is not None:
-                    page.show_warnings(self._pair_check.warnings)
+                    page.show_warnings((*page.shown.frame.damage, *self._pair_check.warnings))
                 for panel in self._panels:
                     panel.refresh()
             took = time.monotonic() - now

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...cameras.rgb import highlights
 from ...common.atomic import write_whole
 from ...common.machine import machine
 from ..samples import Sample
@@ -275,17 +276,23 @@ def _sample(sample: Sample, rows: list[Row]) -> str:
     top = float(np.median(tops)) if tops else 1.0
     index_of = {row.method: index for index, row in enumerate(rows)}
     for name, each in sample.maps.items():
-        cells = [_picture(what, pictures.colored(each, low, high, colors))]
+        cells = [_picture(what, pictures.colored(each, low, high, colors), f"{what} of {name}")]
         if name in errors:
             known = errors[name][np.isfinite(errors[name])]
             words = f"error, mean {known.mean():.3f} {unit}" if known.size else "error: nothing predicted"
-            cells.append(_picture(words, pictures.colored(errors[name], 0, top, "inferno")))
+            shown = pictures.colored(errors[name], 0, top, "inferno", highlights(sample.left))
+            cells.append(_picture(words, shown, f"{words}, of {name}"))
         if sample.rig is not None:
-            cells.append(_picture("surface", pictures.surface(each, sample.rig, sample.left, like)))
+            surface = pictures.surface(each, sample.rig, sample.left, like)
+            cells.append(_picture("surface", surface, f"surface of {name}"))
         lines.append(f"<h4>{_dot(index_of[name])}{escape(name)}</h4><div class='views'>{''.join(cells)}</div>")
     scale = (
         f"<p class='small scale'>{what} {low:.3g} <span class='{colors}'></span> {high:.3g} {unit}"
-        + (f" &emsp; error 0 <span class='inferno'></span> {top:.2g} {unit} and more" if errors else "")
+        + (
+            f" &emsp; error 0 <span class='inferno'></span> {top:.2g} {unit} and more, highlights outlined"
+            if errors
+            else ""
+        )
         + " &emsp; grey: unknown</p>"
     )
     return f"<h3>Frame {escape(sample.name)}</h3>{scale}{''.join(lines)}"
@@ -295,8 +302,10 @@ def _dot(index: int) -> str:
     return f"<i style='background:{color_of(index)}'></i>"
 
 
-def _picture(words: str, address: str) -> str:
-    return f"<figure><img alt='{escape(words)}' src='{address}'><figcaption>{escape(words)}</figcaption></figure>"
+def _picture(words: str, address: str, alt: str = "") -> str:
+    """A picture with a caption; ``alt`` is for those who do not see which row it stands in."""
+    image = f"<img alt='{escape(alt or words)}' src='{address}'>"
+    return f"<figure>{image}<figcaption>{escape(words)}</figcaption></figure>"
 
 
 def _legend(rows: list[Row]) -> str:

@@ -8,7 +8,7 @@ from ...cameras.rgb import as_rgb_bytes
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...common.optional import require
-from ...display.colors import UNKNOWN_ON_LIGHT
+from ...display.colors import MARK_COLOR, UNKNOWN_ON_LIGHT
 
 WIDTH = 420  # px of a picture in the page
 BACKGROUND = (0x24, 0x2A, 0x31)
@@ -20,14 +20,35 @@ def photograph(image: Array) -> str:
     return _address(_resized(as_rgb_bytes(image)))
 
 
-def colored(values: Array, low: float, high: float, colormap: str) -> str:
-    """A map in the colours of a Matplotlib colour map, grey where unknown, as the address of an ``img`` element."""
+def colored(values: Array, low: float, high: float, colormap: str, outlined: Array | None = None) -> str:
+    """A map in the colours of a Matplotlib colour map, grey where unknown, as the address of an ``img`` element.
+
+    Parameters
+    ----------
+    values : ndarray, shape (h, w)
+        NaN where unknown.
+    low, high : float
+        Values of the first and the last colour.
+    colormap : str
+        Name in Matplotlib.
+    outlined : ndarray of bool, shape (h, w), optional
+        Regions whose border is drawn.
+
+    Returns
+    -------
+    str
+    """
     table = require("matplotlib", "a report").colormaps[colormap]
     known = np.isfinite(values)
     share = np.clip((np.where(known, values, low) - low) / max(high - low, 1e-9), 0, 1)
     shown = (255 * table(share)[..., :3]).astype(np.uint8)
     shown[~known] = UNKNOWN_ON_LIGHT
-    return _address(_resized(shown))
+    picture = _resized(shown)
+    if outlined is not None:
+        cv2 = require("cv2", "a report")
+        regions = _resized(255 * outlined.astype(np.uint8)) > 127
+        picture[regions & ~cv2.erode(regions.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)] = MARK_COLOR
+    return _address(picture)
 
 
 def bulk(values: Array, low: float = 1, high: float = 99) -> tuple[float, float]:

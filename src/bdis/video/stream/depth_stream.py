@@ -81,8 +81,12 @@ class DepthFrame:
         """For notebooks: the left image, disparity and its uncertainty, coverage, time and warnings."""
         grey = as_rgb_bytes(self.left).mean(2)
         pictures = [MapPicture("left image, grey", grey, "gray", (0.0, 255.0)), *pictures_of(self.result)]
-        suspect = ("this frame was decoded from a damaged one: its images may be wrong",) if self.is_suspect else ()
-        return card(repr(self), pictures=pictures, warnings=(*suspect, *self.result.warnings))
+        return card(repr(self), pictures=pictures, warnings=(*self.damage, *self.result.warnings))
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What to know of the frame itself before its depth is trusted, a sentence each; empty if nothing is known."""
+        return ("this frame was decoded from a damaged one: its images may be wrong",) if self.is_suspect else ()
 
 
 class DepthStream:
