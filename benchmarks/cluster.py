@@ -77,8 +77,9 @@ def speed_up(folder: Path, minutes: float, preset: str) -> None:
         overhead_s = sum(event["seconds"] for event in pieces) - sum(part["seconds"] for part in parts)
         rest = next(event["seconds"] for event in events if event["event"] == "done")
         print(
-            f"  {workers} workers on {workers} cores: {took_s:.1f} s, {free_s / took_s:.2f}x bdis run, {one_s / took_s:.2f}x "
-            f"bdis run on one core; {len(pieces)} pieces, {overhead_s / max(1, len(pieces)):.2f} s each beyond their frames, "
+            f"  {workers} workers on {workers} cores: {took_s:.1f} s, {free_s / took_s:.2f}x bdis run, "
+            f"{one_s / took_s:.2f}x bdis run on one core; {len(pieces)} pieces, "
+            f"{overhead_s / max(1, len(pieces)):.2f} s each beyond their frames, "
             f"joined in {rest:.1f} s; memory of a worker {max((part['memory_mb'] for part in parts), default=0):.0f} MB"
         )
 
@@ -107,7 +108,7 @@ def many(folder: Path, recordings: int) -> None:
     busy_s = max(cpu_s for _, cpu_s in memory)
     print(
         f"{recordings} recordings of 2 frames: {took_s:.0f} s, {1e3 * took_s / recordings:.0f} ms each; memory of the "
-        f"command {early:.0f} MB after a fifth, {late:.0f} MB at the end; it and the scheduler took {busy_s:.0f} s of a core"
+        f"command {early:.0f} MB after a fifth, {late:.0f} MB at the end; it and the scheduler took {busy_s:.0f} s of CPU"
     )
 
 
