@@ -24,7 +24,7 @@ from .preview_video import PREVIEW_PART
 from .recording import RIG_FILE, Recording, manifest_of, outputs_of
 from .run_request import PreparedRun
 
-OVERLAP = 1  # frames before a piece that are matched for the memory of its first frame; docs/cluster.md has the errors
+OVERLAP = 10  # frames before a piece that are matched for the memory of its first one; docs/cluster.md: what 1 does
 
 
 class NotJoinable(ValueError):
