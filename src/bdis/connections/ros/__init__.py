@@ -1,0 +1,1 @@
+"""ROS: its messages, bags, and the bridge to live topics."""
