@@ -23,11 +23,33 @@ def _is_camera_info(values: dict[str, Any]) -> bool:
 
 
 def _read(file: CalibrationText) -> CalibrationFile:
-    left, other = file.values, _right_values(file)
-    (k1, d1, r1, p1, size), (k2, d2, r2, p2, right_size) = map(_camera_info, (left, other))
+    return camera_info_pair(file.values, _right_values(file), *file.millimetres("m", "ROS convention"))
+
+
+def camera_info_pair(left: dict[str, Any], right: dict[str, Any], millimetres: float, unit: str) -> CalibrationFile:
+    """The cameras of two camera_info.
+
+    Parameters
+    ----------
+    left, right : dict
+        Names and values, as in a file or a message.
+    millimetres : float
+        Length of their unit in mm.
+    unit : str
+        Name of the unit, for messages.
+
+    Returns
+    -------
+    CalibrationFile
+
+    Raises
+    ------
+    ValueError
+        Something is missing, or the two are not of a pair.
+    """
+    (k1, d1, r1, p1, size), (k2, d2, r2, p2, right_size) = map(_camera_info, (left, right))
     if size != right_size:
         raise ValueError(f"the left camera's size is {size} and the right one's {right_size}; a pair has one size")
-    millimetres, unit = file.millimetres("m", "ROS convention")
     rectified = rectified_of_projections(p1, p2, millimetres)
     fisheye = str(left.get("distortion_model", "")) in ("equidistant", "fisheye")
     baseline = np.array([p2[0, 3] / p2[0, 0] * millimetres, 0, 0])
