@@ -37,7 +37,8 @@ def heard(message, topic):
         with open(path + ".part", "wb") as file:
             file.write(data)
         os.replace(path + ".part", path)
-    print(json.dumps(line), flush=True)
+    sys.stdout.write(json.dumps(line) + "\n")  # in one piece: every topic has a thread
+    sys.stdout.flush()
 
 
 rospy.init_node("listener", anonymous=True, disable_signals=True)

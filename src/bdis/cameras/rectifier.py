@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,21 @@ if TYPE_CHECKING:
     from .calibration import StereoCalibration
 
 
+class RectifiedViews(NamedTuple):
+    """Rectified cameras that somebody has chosen, as a ROS camera_info has them.
+
+    Attributes
+    ----------
+    rotations : list of ndarray, shape (3, 3)
+        From the coordinate frames of the raw left and right camera to those of the rectified ones.
+    projections : list of ndarray, shape (3, 4)
+        Of the rectified left and right camera, in px and mm.
+    """
+
+    rotations: list[Array]
+    projections: list[Array]
+
+
 class Rectifier:
     """Rectifies image pairs of one stereo camera; the maps are computed once.
 
@@ -25,6 +40,8 @@ class Rectifier:
     alpha : float, optional
         Zoom of the rectified images: 0 shows only pixels that the cameras saw, 1 keeps every pixel that they saw.
         Default: no zoom, as in ``cv2.stereoRectify``.
+    views : RectifiedViews, optional
+        The rectified cameras, instead of those that ``cv2.stereoRectify`` finds.
 
     Attributes
     ----------
@@ -59,13 +76,15 @@ class Rectifier:
     ((240, 320), (240, 320, 3), 9)
     """
 
-    def __init__(self, cameras: StereoCalibration, *, alpha: float | None = None):
+    def __init__(
+        self, cameras: StereoCalibration, *, alpha: float | None = None, views: RectifiedViews | None = None
+    ):
         if alpha is not None and not 0 <= alpha <= 1:
             raise ValueError(f"alpha must be None or from 0 to 1, but it is {alpha!r}")
         self._cv2 = require("cv2", "rectifying images")
         self.cameras = cameras
         try:
-            rotations, projections = _rectifying_matrices(self._cv2, cameras, alpha)
+            rotations, projections = views or _rectifying_matrices(self._cv2, cameras, alpha)
             self.rig = _rig_of(projections[0], projections[1], cameras.size)
         except (ArithmeticError, self._cv2.error) as error:
             raise ValueError("no rectified cameras follow from this calibration; are its matrices right?") from error
@@ -201,7 +220,7 @@ def _rig_of(left: Array, right: Array, size: tuple[int, int]) -> Rig:
         focal_px=focal,
         cx=cx,
         cy=float(left[1, 2]),
-        baseline_mm=-float(right[0, 3]) / focal,
+        baseline_mm=-float(right[0, 3] - left[0, 3]) / focal,
         cx_right=None if cx_right == cx else cx_right,
         size=size,
     )

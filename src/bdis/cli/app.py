@@ -19,6 +19,7 @@ from .option_groups import with_option_groups
 from .presets import presets
 from .rectify import rectify
 from .render import render
+from .ros import ros1, ros2
 from .run import run as run_command
 from .view import view
 
@@ -37,6 +38,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "assess": assess,
     "run": run_command,
     "view": view,
+    "ros1": ros1,
+    "ros2": ros2,
     "rectify": rectify,
     "render": render,
     "bench": bench,

@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .video_source import FrameWarnings
 
 if TYPE_CHECKING:
-    from ..video.recording import Recording
     from ..video.stream.depth_stream import DepthFrame
 
 FIRST_CHECKS = 3  # frames in a row that are looked at closely
@@ -41,6 +40,29 @@ class PictureWarning:
     first_frame: int
     frames: int
     of_frames: str
+
+
+class Recorded(Protocol):
+    """What became of a frame: a :class:`Recording` knows it of the latest one.
+
+    Attributes
+    ----------
+    coverage : float
+        Share of its pixels with a disparity.
+    too_far : int
+        Pixels so far that were beyond ``most_depth_mm``.
+    most_depth_mm : float
+        The largest depth that can be stored.
+    """
+
+    @property
+    def coverage(self) -> float: ...
+
+    @property
+    def too_far(self) -> int: ...
+
+    @property
+    def most_depth_mm(self) -> float: ...
 
 
 class PictureWarnings:
@@ -87,7 +109,7 @@ class PictureWarnings:
                 self._found[kind].frames += 1
                 self._latest[kind] = index
 
-    def look_at(self, frame: DepthFrame, recording: Recording) -> None:
+    def look_at(self, frame: DepthFrame, recording: Recorded) -> None:
         """Note what is wrong with a frame that was just recorded; closely, if that is due."""
         self.note(frame.index, self._at_a_glance(frame, recording))
         self._collect()
@@ -127,7 +149,7 @@ class PictureWarnings:
         frames = "1 frame" if found.frames == 1 else f"{found.frames} frames"
         return f"{frames} of {self.checked} that were checked" if found.of_frames == "checked" else frames
 
-    def _at_a_glance(self, frame: DepthFrame, recording: Recording) -> list[str]:
+    def _at_a_glance(self, frame: DepthFrame, recording: Recorded) -> list[str]:
         from ..matching.pictures import differing_rows, few_known
 
         texts = [differing_rows(frame.result), few_known(recording.coverage)]

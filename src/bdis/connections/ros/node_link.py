@@ -120,7 +120,8 @@ class NodeLink:
                 continue
             link = Link(connection)
             try:
-                self._greet(link, connection)
+                hello = self._greet(link, connection)
+                self._handle(hello)
                 self._link, self.was_connected = link, True
                 while not self._is_closing.is_set():
                     self._handle(link.receive())
@@ -132,8 +133,8 @@ class NodeLink:
                 self._link = None
                 link.close()
 
-    def _greet(self, link: Link, connection: socket.socket) -> None:
-        """Check who has connected, and say what is wanted of it."""
+    def _greet(self, link: Link, connection: socket.socket) -> Message:
+        """Check who has connected, and say what is wanted of it; its first message is returned."""
         _check_user(connection)
         hello = link.receive()
         if hello.kind != "hello":
@@ -143,6 +144,7 @@ class NodeLink:
             raise BridgeError(f"it is of ROS {ros}, but this is bdis ros{self._ros}")
         link.send("welcome", **self._welcome)
         self._report(f"the ROS node is there (Python {printable(hello.get('python', str)[:20])})")
+        return hello
 
     def _live(self) -> None:
         while not self._is_closing.wait(STATE_S):

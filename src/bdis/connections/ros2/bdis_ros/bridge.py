@@ -32,6 +32,7 @@ VERSION = 1
 MAX_HEADER = 1 << 16
 MAX_PAYLOAD = 1 << 28  # a cloud of 4096x3072 points has 240 MB
 STATE_S = 0.5  # from one sign of life to the next
+MAX_PATH = 100  # bytes; systems allow 103 to 107
 SILENCE_S = 20.0  # without one, the other end is given up
 _PREFIX = struct.Struct("<4sBxxxII")  # magic, version, bytes of the header, bytes of the payload
 _MAGIC = b"BDIS"
@@ -265,6 +266,8 @@ def listen(path):
         Another process listens there already, others may enter its folder, or there is no such folder.
     """
     folder = os.path.dirname(path) or "."
+    if len(os.fsencode(path)) > MAX_PATH:
+        raise OSError("%s is too long for a socket; give a shorter --socket" % path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     check_private(folder)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
