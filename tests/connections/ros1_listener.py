@@ -45,8 +45,14 @@ rospy.init_node("listener", anonymous=True, disable_signals=True)
 for argument in sys.argv[2:]:
     kind, _, topic = argument.partition(":")
     package, name = kind.split("/")
+    message_class = getattr(import_module(package + ".msg"), name)
     rospy.Subscriber(
-        topic, getattr(import_module(package + ".msg"), name), heard, callback_args=topic, queue_size=1, buff_size=1 << 26
+        topic,
+        getattr(import_module(package + ".msg"), name),
+        heard,
+        callback_args=topic,
+        queue_size=1,
+        buff_size=1 << 26,
     )
 print(json.dumps({"ready": True}), flush=True)
 rospy.rostime.wallsleep(600)

@@ -89,7 +89,8 @@ class World:
         self.folder, self.port = folder, free_port()
         uri = f"http://127.0.0.1:{self.port}"
         self.environment = {
-            **os.environ, "ROS_MASTER_URI": uri, "ROS_IP": "127.0.0.1", "ROS_HOME": str(folder), "PYTHONUNBUFFERED": "1",
+            **os.environ, "ROS_MASTER_URI": uri, "ROS_IP": "127.0.0.1", "ROS_HOME": str(folder),
+            "PYTHONUNBUFFERED": "1",
         }  # fmt: skip
         self._processes = []
 

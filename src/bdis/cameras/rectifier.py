@@ -76,9 +76,7 @@ class Rectifier:
     ((240, 320), (240, 320, 3), 9)
     """
 
-    def __init__(
-        self, cameras: StereoCalibration, *, alpha: float | None = None, views: RectifiedViews | None = None
-    ):
+    def __init__(self, cameras: StereoCalibration, *, alpha: float | None = None, views: RectifiedViews | None = None):
         if alpha is not None and not 0 <= alpha <= 1:
             raise ValueError(f"alpha must be None or from 0 to 1, but it is {alpha!r}")
         self._cv2 = require("cv2", "rectifying images")

@@ -181,13 +181,12 @@ class RosSession:
         matcher = self._matcher(cameras.rig)
         self._source, self._cameras, self._problem = source, cameras, ""
         self.report("; ".join(cameras.remarks))
-        settings = matcher.settings
         stream = self._stream = DepthStream(
             source, matcher, cameras.camera, video=self._average_frames, report=self._warnings
         )
         output = RosOutput(
-            source, cameras.rig, (settings.min_disparity, settings.max_disparity), self._topics.serialiser, self._send,
-            self._wanted, self._options,
+            source, cameras.rig, cameras.rig.disparity_range(), self._topics.serialiser, self._send, self._wanted,
+            self._options,
         )  # fmt: skip
         try:
             with output:
@@ -231,8 +230,8 @@ class RosSession:
                 found = cameras_of_topics(topics.topics, infos, self._camera.rectify)
                 height, width = pair.images()[0].shape[:2]
                 if found.rig.size != (width, height):
-                    sizes = f"{width}x{height} but camera_info is of {found.rig.size[0]}x{found.rig.size[1]}"
-                    raise ValueError(f"the images are {sizes}")
+                    stated = " x ".join(map(str, found.rig.size or ("unknown size",)))
+                    raise ValueError(f"the images are {width} x {height} but camera_info is of {stated}")
                 return source, Cameras(found.camera, found.rig, [found.remark])
         return RosSource(topics), None
 
@@ -387,11 +386,10 @@ class RosSession:
             [
                 ("frames", f"{totals['frames']} matched of {counts.pairs} pairs"),
                 ("left out", f"{totals['dropped'] + counts.replaced} because newer ones had come, "
-                             f"{totals['before_start']} before the cameras were known, {totals['not_sent']} not published, "
-                             f"{totals['damaged'] + counts.damaged} damaged"),
+                             f"{totals['before_start']} before the cameras were known, "
+                             f"{totals['not_sent']} not published, {totals['damaged'] + counts.damaged} damaged"),
                 ("images", f"{counts.images}, {counts.unpaired} without partner, {counts.late} late"),
                 *self._pictures.rows(),
             ]
         )  # fmt: skip
         terminal.give({**totals, "warnings": self._pictures.entries()["warnings"]})
-

@@ -295,4 +295,6 @@ def find_python(ros: int, given: str | None = None) -> str:
     install = "apt install python3-rospy, or source /opt/ros/DISTRO/setup.bash" if ros == 1 else (
         "source /opt/ros/DISTRO/setup.bash, then run this command again"
     )  # fmt: skip
-    raise ImportError(f"no {client} in {', '.join(tried)}: {install}; or name its Python with --ros-python", name=client)
+    raise ImportError(
+        f"no {client} in {', '.join(tried)}: {install}; or name its Python with --ros-python", name=client
+    )

@@ -1,34 +1,40 @@
 """The ROS 1 node of ``bdis ros1``, which starts it in the Python that has rospy."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
 import xmlrpc.client
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ros2"))  # what both nodes share
 
-from bdis_ros.forwarder import RosNode, run  # noqa: E402
+from bdis_ros.forwarder import RosNode, run
 
 MASTER_S = 3.0  # a master that takes longer is not there
 BUFFER_BYTES = 1 << 26  # rospy takes only what fits at once; a smaller one lets old images queue up
 
 
-class Ros1Node(RosNode):
+class Ros1Node(RosNode):  # type: ignore[misc]  # bdis_ros is not known to mypy by this name
     """Joins ROS 1 once its master is there, and registers again when the master was restarted."""
 
     ros = 1
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self._rospy = import_module("rospy")
+        self._rospy: Any = import_module("rospy")
         self._uri = os.environ.get("ROS_MASTER_URI", "http://localhost:11311")
-        self._master = xmlrpc.client.ServerProxy(self._uri, transport=_ImpatientTransport())
-        self._name, self._publishers, self._subscribers = "", {}, {}
-        self._declared, self._values = [], {}
+        self._master: Any = xmlrpc.client.ServerProxy(self._uri, transport=_ImpatientTransport())
+        self._name = ""
+        self._publishers: dict[str, Any] = {}
+        self._subscribers: dict[str, Any] = {}
+        self._declared: list[dict[str, Any]] = []
+        self._values: dict[str, Any] = {}
 
-    def start(self, name):
+    def start(self, name: str) -> bool:
         if self._ask("getPid") is None:
             return False
         if not self._name:
@@ -36,7 +42,7 @@ class Ros1Node(RosNode):
             self._name = self._rospy.get_name()
         return True
 
-    def work(self, seconds):
+    def work(self, seconds: float) -> bool:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self._name and self._rospy.is_shutdown():
@@ -46,22 +52,22 @@ class Ros1Node(RosNode):
             self._register_again()
         return True
 
-    def topics(self):
+    def topics(self) -> list[list[str]]:
         return self._ask("getPublishedTopics", "") or []
 
-    def subscribe(self, key, topic, kind):
+    def subscribe(self, key: str, topic: str, kind: str) -> None:
         self._leave(self._subscribers, key)
         self._subscribers[key] = self._rospy.Subscriber(
             topic, self._rospy.AnyMsg, self._received, callback_args=key, queue_size=1, buff_size=BUFFER_BYTES
         )
 
-    def advertise(self, key, topic, kind, latched):
+    def advertise(self, key: str, topic: str, kind: str, latched: bool) -> None:
         self._leave(self._publishers, key)
         package, _, name = kind.split("/")
         message_class = getattr(import_module(f"{package}.msg"), name)
         self._publishers[key] = self._rospy.Publisher(topic, message_class, latch=latched, queue_size=1)
 
-    def publish(self, key, data):
+    def publish(self, key: str, data: Any) -> None:
         if key in self._publishers:
             message = self._rospy.AnyMsg()
             message.deserialize(data)
@@ -70,10 +76,10 @@ class Ros1Node(RosNode):
             except self._rospy.ROSException as error:
                 raise RuntimeError(str(error)) from error
 
-    def wanted(self):
+    def wanted(self) -> list[str]:
         return [key for key, publisher in list(self._publishers.items()) if publisher.get_num_connections()]
 
-    def declare(self, parameters):
+    def declare(self, parameters: list[dict[str, Any]]) -> None:
         self._declared = parameters
         given = self._ask("getParam", self._name) or {}
         for each in parameters:
@@ -81,30 +87,30 @@ class Ros1Node(RosNode):
             if each["name"] not in given:
                 self._ask("setParam", f"{self._name}/{each['name']}", value)
 
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         given = self._ask("getParam", self._name)
         if isinstance(given, dict):
             self._values = {each["name"]: given.get(each["name"], each["default"]) for each in self._declared}
         return self._values
 
-    def clear(self):
+    def clear(self) -> None:
         for registered in (self._publishers, self._subscribers):
             for key in list(registered):
                 self._leave(registered, key)
 
-    def stop(self):
+    def stop(self) -> None:
         self._rospy.signal_shutdown("bdis has ended")
 
-    def _received(self, message, key):
+    def _received(self, message: Any, key: str) -> None:
         self.forward(key, message._connection_header["type"], message._buff)
 
     @staticmethod
-    def _leave(registered, key):
+    def _leave(registered: dict[str, Any], key: str) -> None:
         earlier = registered.pop(key, None)
         if earlier is not None:
             earlier.unregister()
 
-    def _ask(self, method, *arguments):
+    def _ask(self, method: str, *arguments: Any) -> Any:
         """Call the master; None if it refuses, or is not there, which becomes the ``problem``."""
         try:
             code, _, value = getattr(self._master, method)(self._name or "/bdis", *arguments)
@@ -114,10 +120,10 @@ class Ros1Node(RosNode):
         self.problem = ""
         return value if code == 1 else None
 
-    def _register_again(self):
+    def _register_again(self) -> None:
         """Tell a master that was restarted what the one before it knew; connections that live are kept."""
         uri = self._rospy.get_node_uri()
-        own = xmlrpc.client.ServerProxy(uri, transport=_ImpatientTransport())
+        own: Any = xmlrpc.client.ServerProxy(uri, transport=_ImpatientTransport())
         for topic, kind in own.getPublications(self._name)[2]:
             self._ask("registerPublisher", topic, kind, uri)
         for topic, kind in own.getSubscriptions(self._name)[2]:
@@ -129,8 +135,8 @@ class Ros1Node(RosNode):
 class _ImpatientTransport(xmlrpc.client.Transport):
     """Does not wait for ever for a machine that does not answer."""
 
-    def make_connection(self, host):
-        connection = super().make_connection(host)
+    def make_connection(self, host: Any) -> Any:
+        connection: Any = super().make_connection(host)
         connection.timeout = MASTER_S
         return connection
 

@@ -20,6 +20,9 @@ note       node     ``text``, for the user
 ========== ======== ================================================================================
 """
 
+from __future__ import annotations
+
+import contextlib
 import json
 import os
 import socket
@@ -27,6 +30,7 @@ import stat
 import struct
 import tempfile
 import threading
+from typing import Any, Callable, NoReturn  # noqa: UP035  (Python 3.8)
 
 VERSION = 1
 MAX_HEADER = 1 << 16
@@ -55,10 +59,10 @@ class Message:
         A serialised ROS message; empty if there is none.
     """
 
-    def __init__(self, kind, fields, payload=b""):
+    def __init__(self, kind: str, fields: dict[str, Any], payload: Any = b""):
         self.kind, self.fields, self.payload = kind, fields, payload
 
-    def get(self, name, kind):
+    def get(self, name: str, kind: type) -> Any:
         """Return a field, or raise BridgeError if it is missing or of another type.
 
         Examples
@@ -68,11 +72,11 @@ class Message:
         """
         value = self.fields.get(name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise BridgeError("a message %r without a proper %r" % (self.kind[:40], name))
+            raise BridgeError(f"a message {self.kind!r:.40} without a proper {name!r}")
         return value
 
 
-def encode(kind, payload=b"", **fields):
+def encode(kind: str, payload: Any = b"", **fields: Any) -> bytes:
     """Return the prefix and the header of a message; the payload follows it.
 
     Examples
@@ -82,11 +86,11 @@ def encode(kind, payload=b"", **fields):
     """
     header = json.dumps(dict(fields, kind=kind)).encode()
     if len(header) > MAX_HEADER or len(payload) > MAX_PAYLOAD:
-        raise BridgeError("a message %r of %d + %d bytes is too large" % (kind, len(header), len(payload)))
+        raise BridgeError(f"a message {kind!r} of {len(header)} + {len(payload)} bytes is too large")
     return _PREFIX.pack(_MAGIC, VERSION, len(header), len(payload)) + header
 
 
-def decode(receive):
+def decode(receive: Callable[[int], Any]) -> Message:
     """Read one message.
 
     Parameters
@@ -120,15 +124,15 @@ def decode(receive):
         raise BridgeError("the other end does not speak the protocol of bdis")
     if version != VERSION:
         raise BridgeError(
-            "the other end speaks version %d of the protocol, expected %d: let node and bdis be of one version"
-            % (version, VERSION)
+            f"the other end speaks version {version} of the protocol, expected {VERSION}: "
+            "let node and bdis be of one version"
         )
     if header_size > MAX_HEADER or payload_size > MAX_PAYLOAD:
-        raise BridgeError("a message of %d + %d bytes is too large" % (header_size, payload_size))
+        raise BridgeError(f"a message of {header_size} + {payload_size} bytes is too large")
     try:
         header = json.loads(bytes(receive(header_size)).decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise BridgeError("a message whose header is not JSON: %s" % error)  # noqa: B904  (the text says it)
+        raise BridgeError(f"a message whose header is not JSON: {error}") from error
     if not isinstance(header, dict) or not isinstance(header.get("kind"), str):
         raise BridgeError("a message without a kind")
     payload = receive(payload_size) if payload_size else b""
@@ -137,8 +141,8 @@ def decode(receive):
     return Message(header["kind"], header, payload)
 
 
-def _refuse(name):
-    raise ValueError("%s is not JSON" % name)
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
 
 class Link:
@@ -160,12 +164,12 @@ class Link:
     (None, None)
     """
 
-    def __init__(self, connection):
+    def __init__(self, connection: socket.socket):
         connection.settimeout(SILENCE_S)
         self._connection = connection
         self._sending = threading.Lock()
 
-    def send(self, kind, payload=b"", **fields):
+    def send(self, kind: str, payload: Any = b"", **fields: Any) -> None:
         """Send a message; OSError if the other end has gone or does not read."""
         head = encode(kind, payload, **fields)
         with self._sending:
@@ -177,33 +181,31 @@ class Link:
                 self.close()  # a message sent in part cannot be continued
                 raise
 
-    def receive(self):
+    def receive(self) -> Message:
         """Wait for a message; EOFError or OSError if the other end has gone or is silent, BridgeError as in decode."""
         return decode(self._receive)
 
-    def close(self):
+    def close(self) -> None:
         """Close the connection; a thread that receives or sends is woken."""
-        try:
+        with contextlib.suppress(OSError):  # it is closed already
             self._connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # it is closed already
         self._connection.close()
 
-    def _receive(self, count):
+    def _receive(self, count: int) -> bytearray:
         data = bytearray(count)
         view, got = memoryview(data), 0
         while got < count:
             try:
                 received = self._connection.recv_into(view[got:])
-            except socket.timeout:  # noqa: UP041  (another class before Python 3.10)
-                raise OSError("the other end is silent for %g s" % SILENCE_S)  # noqa: B904
+            except socket.timeout as error:  # noqa: UP041  (another class before Python 3.10)
+                raise OSError(f"the other end is silent for {SILENCE_S:g} s") from error
             if not received:
                 raise EOFError("the other end has closed the connection")
             got += received
         return data
 
 
-def default_socket():
+def default_socket() -> str:
     """Where bdis and a node that was started by itself meet.
 
     Returns
@@ -217,20 +219,20 @@ def default_socket():
     'ros.socket'
     """
     session = os.environ.get("XDG_RUNTIME_DIR")
-    folder = os.path.join(session, "bdis") if session else os.path.join(tempfile.gettempdir(), "bdis-%d" % os.getuid())
+    folder = os.path.join(session, "bdis") if session else os.path.join(tempfile.gettempdir(), f"bdis-{os.getuid()}")
     return os.path.join(folder, "ros.socket")
 
 
-def check_private(folder):
+def check_private(folder: str) -> None:
     """Raise PermissionError unless a folder is this user's (or root's) own and nobody else may enter it."""
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (os.getuid(), 0) or stat.S_IMODE(found.st_mode) & 0o077:
         raise PermissionError(
-            "%s must be a folder that only you may enter (chmod 700), as whoever connects sees the images" % folder
+            f"{folder} must be a folder that only you may enter (chmod 700), as whoever connects sees the images"
         )
 
 
-def connect(path):
+def connect(path: str) -> Link:
     """Connect to bdis.
 
     Returns
@@ -253,7 +255,7 @@ def connect(path):
     return Link(connection)
 
 
-def listen(path):
+def listen(path: str) -> socket.socket:
     """Listen for nodes.
 
     Returns
@@ -267,7 +269,7 @@ def listen(path):
     """
     folder = os.path.dirname(path) or "."
     if len(os.fsencode(path)) > MAX_PATH:
-        raise OSError("%s is too long for a socket; give a shorter --socket" % path)
+        raise OSError(f"{path} is too long for a socket; give a shorter --socket")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     check_private(folder)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -282,13 +284,13 @@ def listen(path):
     return listener
 
 
-def _remove_abandoned(path):
+def _remove_abandoned(path: str) -> None:
     """Remove the socket of a process that has ended; OSError if it lives, or if it is something else."""
     if not stat.S_ISSOCK(os.lstat(path).st_mode):
-        raise OSError("%s is there already and is not a socket" % path)
+        raise OSError(f"{path} is there already and is not a socket")
     try:
         connect(path).close()
     except ConnectionRefusedError:
         os.unlink(path)
         return
-    raise OSError("another bdis listens at %s already; end it, or give both sides another --socket" % path)
+    raise OSError(f"another bdis listens at {path} already; end it, or give both sides another --socket")

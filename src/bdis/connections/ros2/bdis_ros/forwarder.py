@@ -4,6 +4,8 @@ A node converts nothing.  Serialised ROS messages pass through it as they are, w
 those of ROS.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import platform
@@ -13,8 +15,9 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from typing import Any, Callable  # noqa: UP035  (Python 3.8)
 
-from .bridge import STATE_S, BridgeError, connect, default_socket
+from .bridge import STATE_S, BridgeError, Link, Message, connect, default_socket
 
 RETRY_S = 1.0  # from one attempt to reach bdis to the next
 REPEAT_S = 30.0  # until a line about the same problem is repeated
@@ -39,56 +42,56 @@ class RosNode(ABC):
 
     ros = 0
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.problem = ""
-        self.forward = lambda key, kind, data: None
+        self.forward: Callable[[str, str, Any], None] = lambda key, kind, data: None
 
     @abstractmethod
-    def start(self, name):
+    def start(self, name: str) -> bool:
         """Join ROS under this name; False, with a ``problem``, if ROS is not there yet."""
 
     @abstractmethod
-    def work(self, seconds):
+    def work(self, seconds: float) -> bool:
         """Let ROS work for a while; False if it has ended this node."""
 
     @abstractmethod
-    def topics(self):
+    def topics(self) -> list[list[str]]:
         """Names and types of all topics: a list of pairs."""
 
     @abstractmethod
-    def subscribe(self, key, topic, kind):
+    def subscribe(self, key: str, topic: str, kind: str) -> None:
         """Forward messages of a topic; one that was subscribed under this key before is left."""
 
     @abstractmethod
-    def advertise(self, key, topic, kind, latched):
+    def advertise(self, key: str, topic: str, kind: str, latched: bool) -> None:
         """Offer a topic; ImportError if ROS does not know its type."""
 
     @abstractmethod
-    def publish(self, key, data):
+    def publish(self, key: str, data: Any) -> None:
         """Publish a serialised message."""
 
     @abstractmethod
-    def wanted(self):
+    def wanted(self) -> list[str]:
         """Keys of the topics that somebody listens to."""
 
     @abstractmethod
-    def declare(self, parameters):
+    def declare(self, parameters: list[dict[str, Any]]) -> None:
         """Offer parameters: a list of declarations as in :func:`problem_of`."""
 
     @abstractmethod
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         """Values of the parameters by name."""
 
     @abstractmethod
-    def clear(self):
+    def clear(self) -> None:
         """Leave all topics."""
 
     @abstractmethod
-    def stop(self):
+    def stop(self) -> None:
         """Leave ROS."""
 
 
-def problem_of(declaration, value):
+def problem_of(declaration: dict[str, Any], value: object) -> str:
     """Say what is wrong with the value of a parameter.
 
     Parameters
@@ -134,13 +137,19 @@ class Forwarder:
         The connection.
     """
 
-    def __init__(self, node, link):
+    def __init__(self, node: RosNode, link: Link):
         self._node, self._link = node, link
-        self._tasks = queue.Queue()
-        self._state = {"ready": False, "problem": "the node is starting", "topics": [], "wanted": [], "parameters": {}}
+        self._tasks: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._state: dict[str, Any] = {
+            "ready": False,
+            "problem": "the node is starting",
+            "topics": [],
+            "wanted": [],
+            "parameters": {},
+        }
         self._is_ending = threading.Event()
 
-    def run(self):
+    def run(self) -> str:
         """Forward until the connection or ROS ends.
 
         Returns
@@ -156,7 +165,7 @@ class Forwarder:
         except (OSError, EOFError, BridgeError) as error:
             return str(error)
         self._node.forward = self._forward
-        reasons = []
+        reasons: list[str] = []
         receiving = threading.Thread(target=self._receive, args=(reasons,), daemon=True)
         threads = [receiving, threading.Thread(target=self._tell_state, daemon=True)]
         for thread in threads:
@@ -170,7 +179,7 @@ class Forwarder:
             receiving.join(5)
         return reasons[0] if reasons else ""
 
-    def _work(self, welcome):
+    def _work(self, welcome: Message) -> None:
         """Everything that talks with ROS, but for publishing."""
         node, is_ready = self._node, False
         while not self._is_ending.is_set():
@@ -190,7 +199,7 @@ class Forwarder:
             if not node.work(STATE_S):
                 return
 
-    def _offer(self, welcome):
+    def _offer(self, welcome: Message) -> None:
         for offered in welcome.get("publications", list):
             try:
                 self._node.advertise(offered["key"], offered["topic"], offered["type"], offered["latched"])
@@ -198,26 +207,26 @@ class Forwarder:
                 self._note(f"{offered['topic']} is not published: ROS has no {offered['type']} here")
         self._node.declare(welcome.get("parameters", list))
 
-    def _subscribe(self, topics):
+    def _subscribe(self, topics: dict[str, Any]) -> None:
         for key, (topic, kind) in topics.items():
             try:
                 self._node.subscribe(key, topic, kind)
             except Exception as error:  # of ROS, whose exceptions have no common class
                 self._note(f"{topic} ({kind}) cannot be subscribed to: {error}")
 
-    def _forward(self, key, kind, data):
+    def _forward(self, key: str, kind: str, data: Any) -> None:
         try:
             self._link.send("info" if key.endswith("_info") else "image", data, key=key, type=kind)
         except (OSError, BridgeError):
             self._is_ending.set()
 
-    def _note(self, text):
+    def _note(self, text: str) -> None:
         try:
             self._link.send("note", text=text[:1000])
         except OSError:
             self._is_ending.set()
 
-    def _tell_state(self):
+    def _tell_state(self) -> None:
         """Also a sign of life: it goes on while ROS keeps the other thread waiting."""
         while not self._is_ending.wait(STATE_S):
             try:
@@ -225,7 +234,7 @@ class Forwarder:
             except (OSError, BridgeError):
                 self._is_ending.set()
 
-    def _receive(self, reasons):
+    def _receive(self, reasons: list[str]) -> None:
         try:
             while not self._is_ending.is_set():
                 message = self._link.receive()
@@ -237,14 +246,14 @@ class Forwarder:
             reasons.append(str(error))
         self._is_ending.set()
 
-    def _publish(self, message):
+    def _publish(self, message: Message) -> None:
         try:
             self._node.publish(message.get("key", str), message.payload)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             self._note(f"a message was not published: {error}")
 
 
-def run(node, arguments=None):
+def run(node: RosNode, arguments: list[str] | None = None) -> int:
     """Run a node until ROS ends it.
 
     Parameters

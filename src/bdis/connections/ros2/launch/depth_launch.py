@@ -1,6 +1,6 @@
 """Starts the node and, with ``bdis:=PATH``, bdis itself, which must be of its own Python environment.
 
-    ros2 launch bdis_ros depth_launch.py bdis:=/home/me/bdis/.venv/bin/bdis preset:=fast
+ros2 launch bdis_ros depth_launch.py bdis:=/home/me/bdis/.venv/bin/bdis preset:=fast
 """
 
 from launch import LaunchDescription
@@ -10,7 +10,7 @@ from launch.substitutions import LaunchConfiguration, PythonExpression
 from launch_ros.actions import Node
 
 
-def generate_launch_description():
+def generate_launch_description() -> LaunchDescription:
     """The node with its socket and parameters, and bdis if its path is given."""
     bdis, socket, preset = (LaunchConfiguration(name) for name in ("bdis", "socket", "preset"))
     return LaunchDescription(
