@@ -126,11 +126,13 @@ class World:
         return self.start(ROS_PYTHON, str(HERE / "ros1_camera.py"), str(path), stdin=subprocess.PIPE)
 
     def listener(self, *topics):
+        folder = self.folder / f"listener{len(self._processes)}"
+        folder.mkdir()
         subscriptions = [f"{TYPES[topic]}:/bdis/{topic}" for topic in topics]
         process = self.start(
-            ROS_PYTHON, str(HERE / "ros1_listener.py"), str(self.folder), *subscriptions, stdout=subprocess.PIPE
+            ROS_PYTHON, str(HERE / "ros1_listener.py"), str(folder), *subscriptions, stdout=subprocess.PIPE
         )
-        return Listener(process, self.folder)
+        return Listener(process, folder)
 
     def bdis(self, *arguments):
         """``bdis ros1``; its lines are in ``lines``."""

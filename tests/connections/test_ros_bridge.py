@@ -136,7 +136,8 @@ def test_who_does_not_say_hello_is_not_served(served, place, first, words):
     stranger.close()
     wait_until(lambda: said)
     assert words in said[0]
-    assert not came and not link.was_connected
+    assert not came
+    assert not link.was_connected
 
 
 def test_a_node_that_hangs_is_given_up(served, place, monkeypatch):
@@ -191,9 +192,14 @@ def feed(random, count):
     for data in good[:2]:
         topics.handle(from_the_wire(data))
     read = refused = 0
-    for _ in range(count):
+    for number in range(count):
+        data = good[random.integers(0, len(good))]
         try:
-            message = from_the_wire(mutated(random, good[random.integers(0, len(good))]))
+            if number % 2:
+                message = from_the_wire(mutated(random, data))
+            else:  # what is damaged lies behind the parser
+                message = from_the_wire(data)
+                message.payload = mutated(random, bytes(message.payload))
             topics.handle(message)
             read += 1
         except (BridgeError, EOFError):
@@ -209,7 +215,8 @@ def feed(random, count):
 
 def test_mutated_messages_are_refused_and_nothing_else_happens():
     read, refused = feed(np.random.default_rng(1), 400)
-    assert read > 20 and refused > 100
+    assert read > 20
+    assert refused > 100
 
 
 def test_the_nodes_need_no_newer_python_than_3_8_and_no_package():

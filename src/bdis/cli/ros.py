@@ -141,12 +141,12 @@ def _run(
     if listening.infos is not None and listening.topics is None:
         raise UsageError("--infos needs --topics")
     wanted = None if listening.topics is None else StereoTopics.of_images(*listening.topics, listening.infos)
-    python = None if listening.no_node else find_python(ros, listening.ros_python)
     session = RosSession(
         ros, camera, preset, assignments, average_frames=average_frames, max_depth_mm=max_depth_mm, wanted=wanted,
-        tolerance_s=1e-3 * listening.tolerance,
+        tolerance_s=1e-3 * listening.tolerance, node_name=listening.node_name,
     )  # fmt: skip
-    with _socket(listening) as path, session.listening(path, listening.node_name):
+    python = None if listening.no_node else find_python(ros, listening.ros_python)
+    with _socket(listening) as path, session.listening(path):
         if python is None:
             terminal.say(f"waiting for the ROS {ros} node at {path}  (Ctrl-C ends)")
             session.run(None)

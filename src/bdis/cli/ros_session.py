@@ -85,6 +85,8 @@ class RosSession:
         The topics; None to find them.
     tolerance_s : float
         By how much the stamps of left and right may differ.
+    node_name : str
+        Name of the node.
     """
 
     def __init__(
@@ -98,8 +100,10 @@ class RosSession:
         max_depth_mm: float | None,
         wanted: StereoTopics | None,
         tolerance_s: float,
+        node_name: str,
     ):
-        self._ros, self._camera, self._preset, self._assignments = ros, camera, preset, assignments
+        self._ros, self._node_name, self._camera = ros, node_name, camera
+        self._preset, self._assignments = preset, assignments
         parse_settings(preset, assignments)  # refuses wrong ones before anything is started
         self._average_frames = average_frames
         self._has_own_cameras = bool(camera.calib) or camera.focal is not None
@@ -107,8 +111,9 @@ class RosSession:
         self._warnings = FrameWarnings()
         self._pictures = PictureWarnings(self._warnings, {})
         self._topics = LiveTopics(
-            ros, self._send, self.report, wanted=wanted, needs_info=not self._has_own_cameras, tolerance_s=tolerance_s
-        )
+            ros, self._send, self.report, wanted=wanted, needs_info=not self._has_own_cameras, tolerance_s=tolerance_s,
+            node_name=node_name,
+        )  # fmt: skip
         self._link: NodeLink | None = None
         self._stream: DepthStream | None = None
         self._source: RosSource | None = None
@@ -124,10 +129,10 @@ class RosSession:
     # ------------------------------------------------------------ from start to end
 
     @contextlib.contextmanager
-    def listening(self, path: str, node_name: str) -> Iterator[None]:
+    def listening(self, path: str) -> Iterator[None]:
         """Listen for the node at a socket."""
         welcome = {
-            "node": node_name,
+            "node": self._node_name,
             "publications": [
                 {"key": key, "topic": f"~{'' if self._ros == 1 else '/'}{topic.topic}", "type": topic.type,
                  "latched": key == "status"}
@@ -173,6 +178,8 @@ class RosSession:
         except ValueError as error:
             if self._has_own_cameras:
                 raise
+            self._totals["before_start"] -= 1
+            self._totals["damaged"] += 1
             self._say_problem(str(error))
             self._is_stopping.wait(RETRY_S)
             return
@@ -287,6 +294,7 @@ class RosSession:
         stream, cameras, topics = self._stream, self._cameras, self._topics.topics
         now = None if stream is None else stream.statistics()
         is_running = now is not None and not self._problem
+        counts = self._topics.counts()
         return {
             "state": "running" if is_running else "waiting",
             "problem": self._problem,
@@ -300,8 +308,8 @@ class RosSession:
             "frames_per_second": None if now is None or math.isnan(now.recent_fps) else round(now.recent_fps, 2),
             "latency_ms": None if now is None or math.isnan(now.latency_ms.p50) else round(now.latency_ms.p50, 2),
             "dropped": self._totals["dropped"] + (0 if now is None else now.dropped),
-            "damaged": self._totals["damaged"] + (0 if now is None else now.damaged),
-            **self._topics.counts()._asdict(),
+            **counts._asdict(),
+            "damaged": counts.damaged + self._totals["damaged"] + (0 if now is None else now.damaged),
             "nodes_lost": 0 if self._link is None else self._link.lost,
             "warnings": [entry["text"] for entry in self._pictures.entries()["warnings"]],
         }

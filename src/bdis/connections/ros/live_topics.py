@@ -17,7 +17,7 @@ from .stereo_topics import IMAGES, INFO, StereoTopics, find_pair
 
 TOLERANCE_S = 0.005
 REPEAT_S = 10.0  # until the same is said again
-QUIET_S = 3.0  # without images, before that is said
+QUIET_S = 2.0  # without images, before that is said
 LISTED_TOPICS = 12  # in a message about a topic that is missing
 _SIDES = {"left": 0, "right": 1}
 
@@ -93,6 +93,8 @@ class LiveTopics:
         The calibration comes from ``camera_info``.
     tolerance_s : float
         By how much the stamps of left and right may differ.
+    node_name : str
+        Name of the node; topics below it are its own, and not looked at.
 
     Attributes
     ----------
@@ -119,12 +121,13 @@ class LiveTopics:
         wanted: StereoTopics | None = None,
         needs_info: bool = True,
         tolerance_s: float = TOLERANCE_S,
+        node_name: str = "bdis",
     ):
         self.topics = wanted
         self.serialiser = Serialiser(ros)
         self._send, self._report = send, report
         self._keys = ("left", "right", "left_info", "right_info") if needs_info else ("left", "right")
-        self._tolerance_s = tolerance_s
+        self._tolerance_s, self._own = tolerance_s, f"/{node_name}/"
         self._pairs: StampPairs[Any] = StampPairs(tolerance_s)
         self._subscribed: dict[str, tuple[str, str]] = {}
         self._infos: dict[str, tuple[Any, ...]] = {}
@@ -164,8 +167,9 @@ class LiveTopics:
         state = {
             "ready": message.get("ready", bool), "problem": printable(message.get("problem", str)),
             "wanted": message.get("wanted", list), "parameters": message.get("parameters", dict),
-            "topics": [_topic_of(entry) for entry in message.get("topics", list)],
         }  # fmt: skip
+        topics = [_topic_of(entry) for entry in message.get("topics", list)]
+        state["topics"] = [topic for topic in topics if self._own not in topic[0]]
         self.state = state
         if self.topics is None:
             try:

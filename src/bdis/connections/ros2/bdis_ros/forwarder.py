@@ -171,16 +171,16 @@ class Forwarder:
         for thread in threads:
             thread.start()
         try:
-            self._work(welcome)
+            goes_on = self._work(welcome)
         finally:
             self._is_ending.set()
             self._link.close()
             self._node.clear()
             receiving.join(5)
-        return reasons[0] if reasons else ""
+        return (reasons or ["the connection was lost"])[0] if goes_on else ""
 
-    def _work(self, welcome: Message) -> None:
-        """Everything that talks with ROS, but for publishing."""
+    def _work(self, welcome: Message) -> bool:
+        """Everything that talks with ROS, but for publishing; False if ROS has ended the node."""
         node, is_ready = self._node, False
         while not self._is_ending.is_set():
             if not is_ready and node.start(welcome.get("node", str)):
@@ -197,7 +197,8 @@ class Forwarder:
             else:
                 self._state = dict(self._state, problem=node.problem)
             if not node.work(STATE_S):
-                return
+                return False
+        return True
 
     def _offer(self, welcome: Message) -> None:
         for offered in welcome.get("publications", list):
@@ -274,20 +275,28 @@ def run(node: RosNode, arguments: list[str] | None = None) -> int:
     options, _ = parser.parse_known_args(arguments)
     if options.once:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches bdis too, which ends the connection
+    try:
+        _serve(node, options)
+    except KeyboardInterrupt:
+        pass  # the way to end it
+    finally:
+        node.stop()
+    return 0
+
+
+def _serve(node: RosNode, options: argparse.Namespace) -> None:
+    """Serve bdis, and wait for the next one, until ROS ends the node."""
     said, said_at = "", 0.0
-    while True:
+    goes_on = True
+    while goes_on:
         try:
             reason = Forwarder(node, connect(options.socket)).run()
-            if not reason:
-                node.stop()
-                return 0
             said = ""
         except OSError as error:
             reason = f"{error.strerror or error}: {options.socket}"
-        if options.once:
-            node.stop()
-            return 0
+        if options.once or not reason:
+            return
         if reason != said or time.monotonic() - said_at > REPEAT_S:
             said, said_at = reason, time.monotonic()
             print(f"bdis ros{node.ros} is not there ({reason}); waiting for it", file=sys.stderr, flush=True)
-        time.sleep(RETRY_S)
+        goes_on = node.work(RETRY_S)
