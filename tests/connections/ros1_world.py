@@ -22,6 +22,10 @@ TYPES = {
 }  # fmt: skip
 
 
+def full_name(topic):
+    return topic if topic.startswith("/") else f"/bdis/{topic}"
+
+
 def missing():
     """Why ROS 1 cannot be tested here; empty if it can be."""
     if shutil.which("rosmaster") is None:
@@ -70,9 +74,9 @@ class Listener:
         self._lines = Lines(process.stdout)
 
     def heard(self, topic):
-        """All messages of a topic below /bdis."""
+        """All messages of a topic below /bdis, or of one that begins with a slash."""
         lines = [json.loads(line) for line in list(self._lines.lines) if line.startswith("{")]
-        return [line for line in lines if line.get("topic") == f"/bdis/{topic}"]
+        return [line for line in lines if line.get("topic") == full_name(topic)]
 
     def data(self, topic, dtype):
         return np.fromfile(self.folder / f"bdis_{topic}".replace("/", "_"), dtype)
@@ -128,7 +132,7 @@ class World:
     def listener(self, *topics):
         folder = self.folder / f"listener{len(self._processes)}"
         folder.mkdir()
-        subscriptions = [f"{TYPES[topic]}:/bdis/{topic}" for topic in topics]
+        subscriptions = [f"{TYPES.get(topic, 'sensor_msgs/Image')}:{full_name(topic)}" for topic in topics]
         process = self.start(
             ROS_PYTHON, str(HERE / "ros1_listener.py"), str(folder), *subscriptions, stdout=subprocess.PIPE
         )

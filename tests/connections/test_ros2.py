@@ -137,7 +137,8 @@ def test_the_package_is_what_colcon_builds(tmp_path, capsys):
         "bdis_ros/__init__.py", "bdis_ros/bridge.py", "bdis_ros/forwarder.py", "bdis_ros/node.py",
     }  # fmt: skip
     built = subprocess.run(
-        [sys.executable, "setup.py", "--quiet", "install", "--root", str(tmp_path / "root"), "--single-version-externally-managed"],
+        [sys.executable, "setup.py", "--quiet", "install", "--single-version-externally-managed",
+         "--root", str(tmp_path / "root")],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if "No module named 'setuptools'" in built.stderr:

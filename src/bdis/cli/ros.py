@@ -80,7 +80,7 @@ def ros1(
     \b
     bdis ros1
     bdis ros1 --topics /endo/left/image_raw /endo/right/image_raw --preset fast
-    rosparam set /bdis/preset quality
+    rosparam set /bdis/preset accurate
 
     Publishes below the name of the node: disparity, depth/image, depth/camera_info, sigma/image, left/image_rect,
     points and status. It may be started before the master. Ctrl-C ends.
@@ -109,7 +109,7 @@ def ros2(
     source /opt/ros/humble/setup.bash && bdis ros2
     bdis ros2 --write-package ~/ros2_ws/src/bdis_ros
     bdis ros2 --no-node
-    ros2 param set /bdis preset quality
+    ros2 param set /bdis preset accurate
 
     Publishes below the name of the node: disparity, depth/image, depth/camera_info, sigma/image, left/image_rect,
     points and status. Ctrl-C ends.

@@ -117,13 +117,14 @@ class RosSession:
         self._link: NodeLink | None = None
         self._stream: DepthStream | None = None
         self._source: RosSource | None = None
+        self._output: RosOutput | None = None
         self._cameras: Cameras | None = None
         self._problem = self._said = ""
         self._said_s = 0.0
         self._last_frame_s = time.monotonic()
         self._refused: dict[str, Any] = {}
         self._values = self._parameter_values()
-        self._totals = {"frames": 0, "dropped": 0, "not_sent": 0, "damaged": 0, "before_start": 0}
+        self._totals = {"frames": 0, "dropped": 0, "not_published": 0, "damaged": 0, "before_start": 0}
         self._is_stopping = threading.Event()
 
     # ------------------------------------------------------------ from start to end
@@ -191,7 +192,7 @@ class RosSession:
         stream = self._stream = DepthStream(
             source, matcher, cameras.camera, video=self._average_frames, report=self._warnings
         )
-        output = RosOutput(
+        output = self._output = RosOutput(
             source, cameras.rig, cameras.rig.disparity_range(), self._topics.serialiser, self._send, self._wanted,
             self._options,
         )  # fmt: skip
@@ -206,10 +207,10 @@ class RosSession:
             self._is_stopping.wait(RETRY_S)
         finally:
             statistics = stream.statistics()
-            self._stream = None
+            self._stream = self._output = None
             for name, count in (
                 ("frames", statistics.frames), ("dropped", statistics.dropped), ("damaged", statistics.damaged),
-                ("not_sent", output.dropped),
+                ("not_published", output.dropped),
             ):  # fmt: skip
                 self._totals[name] += count
         if source.change and not self._is_stopping.is_set():
@@ -294,7 +295,7 @@ class RosSession:
         stream, cameras, topics = self._stream, self._cameras, self._topics.topics
         now = None if stream is None else stream.statistics()
         is_running = now is not None and not self._problem
-        counts = self._topics.counts()
+        counts, output = self._topics.counts(), self._output
         return {
             "state": "running" if is_running else "waiting",
             "problem": self._problem,
@@ -310,6 +311,7 @@ class RosSession:
             "dropped": self._totals["dropped"] + (0 if now is None else now.dropped),
             **counts._asdict(),
             "damaged": counts.damaged + self._totals["damaged"] + (0 if now is None else now.damaged),
+            "not_published": self._totals["not_published"] + (0 if output is None else output.dropped),
             "nodes_lost": 0 if self._link is None else self._link.lost,
             "warnings": [entry["text"] for entry in self._pictures.entries()["warnings"]],
         }
@@ -395,7 +397,7 @@ class RosSession:
                 ("frames", f"{totals['frames']} matched of {counts.pairs} pairs"),
                 ("left out", f"{totals['dropped'] + counts.replaced} because newer ones had come, "
                              f"{totals['before_start']} before the cameras were known, "
-                             f"{totals['not_sent']} not published, {totals['damaged'] + counts.damaged} damaged"),
+                             f"{totals['not_published']} not published, {totals['damaged'] + counts.damaged} damaged"),
                 ("images", f"{counts.images}, {counts.unpaired} without partner, {counts.late} late"),
                 *self._pictures.rows(),
             ]

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -220,6 +221,7 @@ class NodeProcess:
     def _watch(self) -> None:
         wait_s = FIRST_RETRY_S
         while True:
+            begin_s = time.monotonic()
             assert self._process.stderr is not None
             with self._process.stderr as lines:
                 for line in lines:
@@ -230,6 +232,8 @@ class NodeProcess:
             if code == 0:
                 self.is_over.set()
                 return
+            if time.monotonic() - begin_s > LONGEST_RETRY_S:
+                wait_s = FIRST_RETRY_S  # it had worked
             why = f"killed by signal {-code}" if code < 0 else f"exit code {code}: {' '.join(self._last_lines)[-300:]}"
             self._report(f"the ROS node died ({why}); starting it again in {wait_s:g} s")
             if self._is_closing.wait(wait_s):
