@@ -40,7 +40,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_until(is_true, seconds=30.0, what=""):
+def wait_until(is_true, seconds=60.0, what=""):
     """Wait; the last value is returned, and a timeout fails the test."""
     end = time.monotonic() + seconds
     while True:

@@ -31,7 +31,7 @@ def world(tmp_path):
     world.close()
 
 
-def says(bdis, *words, seconds=30.0):
+def says(bdis, *words, seconds=60.0):
     wait_until(lambda: all(word in bdis.lines.text() for word in words), seconds, f"{words} in {bdis.lines.text()}")
 
 

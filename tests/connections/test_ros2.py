@@ -155,6 +155,7 @@ def test_options_that_contradict_each_other(capsys):
         (["--no-node", "--ros-python", "x"], "--no-node does not start"),
         (["--infos", "/a", "/b"], "--infos needs --topics"),
         (["--preset", "slower"], "slower"),
+        (["--node-name", "a b"], "expected letters, digits and _"),
     ):
         assert run_command(["ros2", *arguments]) == 2
         assert words in capsys.readouterr().err

@@ -59,7 +59,7 @@ class Rectifier:
     ImportError
         OpenCV is not installed.
     ValueError
-        ``alpha`` is not from 0 to 1, or no rectified cameras follow from the calibration.
+        ``alpha`` is not from 0 to 1 or given with ``views``, or no rectified cameras follow from the calibration.
 
     See Also
     --------
@@ -79,6 +79,8 @@ class Rectifier:
     def __init__(self, cameras: StereoCalibration, *, alpha: float | None = None, views: RectifiedViews | None = None):
         if alpha is not None and not 0 <= alpha <= 1:
             raise ValueError(f"alpha must be None or from 0 to 1, but it is {alpha!r}")
+        if alpha is not None and views is not None:
+            raise ValueError("alpha and views cannot be given together: the views have their zoom")
         self._cv2 = require("cv2", "rectifying images")
         self.cameras = cameras
         try:

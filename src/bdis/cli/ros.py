@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ from . import terminal
 from .camera_options import CameraOptions, RigOptions
 from .options import AverageFrames, Debug, Json, MaxDepth, Preset, Set, must_be
 from .terminal import UsageError
+
+
+def _is_name(text: str) -> bool:
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) is not None
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,14 @@ class TopicOptions:
             callback=must_be("0 to 1000 ms", lambda tolerance: 0 <= tolerance <= 1000),
         ),
     ] = 5.0
-    node_name: Annotated[str, typer.Option(metavar="NAME", help="Name of the node, below which it publishes.")] = "bdis"
+    node_name: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the node, below which it publishes.",
+            callback=must_be("letters, digits and _", _is_name),
+        ),
+    ] = "bdis"
     ros_python: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="The Python that has rospy or rclpy.  [default: found by itself]"),

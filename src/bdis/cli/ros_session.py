@@ -55,6 +55,12 @@ class Cameras(NamedTuple):
     rig: Rig
     remarks: list[str]
 
+    def rectified(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Images as they are matched."""
+        from ..cameras.rectifier import Rectifier
+
+        return self.camera(left, right) if isinstance(self.camera, Rectifier) else (left, right)
+
 
 class _Seen(NamedTuple):
     """What became of a frame, for :class:`PictureWarnings`; messages store any depth."""
@@ -126,6 +132,8 @@ class RosSession:
         self._values = self._parameter_values()
         self._totals = {"frames": 0, "dropped": 0, "not_published": 0, "damaged": 0, "before_start": 0}
         self._is_stopping = threading.Event()
+        self._is_warm = False
+        self._failure: BaseException | None = None
 
     # ------------------------------------------------------------ from start to end
 
@@ -152,6 +160,8 @@ class RosSession:
             while not self._is_stopping.is_set():
                 self._match_until_change()
         minder.join(2 * STATUS_S)
+        if self._failure is not None:
+            raise self._failure
         if process is not None and process.is_over.is_set():
             terminal.note("ROS has shut the node down")
         self._say_summary(process)
@@ -175,7 +185,11 @@ class RosSession:
         from ..video.stream.depth_stream import DepthStream
 
         try:
-            source, cameras = self._open()
+            source, cameras, first = self._open()
+            if cameras is None or first is None:
+                return
+            matcher = self._matcher(cameras.rig)
+            self._warm_up(matcher, cameras, first)
         except ValueError as error:
             if self._has_own_cameras:
                 raise
@@ -184,9 +198,6 @@ class RosSession:
             self._say_problem(str(error))
             self._is_stopping.wait(RETRY_S)
             return
-        if cameras is None or self._is_stopping.is_set():
-            return
-        matcher = self._matcher(cameras.rig)
         self._source, self._cameras, self._problem = source, cameras, ""
         self.report("; ".join(cameras.remarks))
         stream = self._stream = DepthStream(
@@ -218,8 +229,8 @@ class RosSession:
 
     # ------------------------------------------------------------ cameras
 
-    def _open(self) -> tuple[RosSource, Cameras | None]:
-        """Wait for images and their cameras; None if the user ends it before."""
+    def _open(self) -> tuple[RosSource, Cameras | None, tuple[Array, Array] | None]:
+        """Wait for images and their cameras, which come with the first pair; None if the user ends it before."""
         topics, changes, changed_s = self._topics, -1, 0.0
         while not self._is_stopping.is_set():
             if topics.changes != changes:
@@ -233,15 +244,17 @@ class RosSession:
                 continue
             source = RosSource(topics)
             if self._has_own_cameras:
-                return source, self._own_cameras(pair.images())
+                images = pair.images()
+                return source, self._own_cameras(images), images
             if infos is not None:
                 found = cameras_of_topics(topics.topics, infos, self._camera.rectify)
-                height, width = pair.images()[0].shape[:2]
+                images = pair.images()
+                height, width = images[0].shape[:2]
                 if found.rig.size != (width, height):
                     stated = " x ".join(map(str, found.rig.size or ("unknown size",)))
                     raise ValueError(f"the images are {width} x {height} but camera_info is of {stated}")
-                return source, Cameras(found.camera, found.rig, [found.remark])
-        return RosSource(topics), None
+                return source, Cameras(found.camera, found.rig, [found.remark]), images
+        return RosSource(topics), None, None
 
     def _own_cameras(self, first: tuple[Array, Array]) -> Cameras:
         """The cameras that the options describe: they win over ``camera_info``."""
@@ -272,9 +285,25 @@ class RosSession:
         settings, _ = with_rig(settings, self._assignments, rig, "camera_info")
         return StereoMatcher(settings)
 
+    def _warm_up(self, matcher: StereoMatcher, cameras: Cameras, first: tuple[Array, Array]) -> None:
+        """Load or compile the kernels, once."""
+        if not self._is_warm:
+            with terminal.working("loading the kernels"):
+                matcher.match(*cameras.rectified(*first))
+            self._is_warm = True
+        self._last_frame_s = time.monotonic()
+
     # ------------------------------------------------------------ beside it, once a second
 
     def _mind(self, process: NodeProcess | None) -> None:
+        """Look after everything but the frames; a failure ends the session, which raises it."""
+        try:
+            self._mind_until_end(process)
+        except BaseException as error:
+            self._failure = error
+            self._stop()
+
+    def _mind_until_end(self, process: NodeProcess | None) -> None:
         """Take over parameters, publish the status, and say what is missing."""
         while not self._is_stopping.wait(STATUS_S):
             self._take_parameters()
@@ -373,6 +402,8 @@ class RosSession:
             setattr(self._options, name, value)
 
     def _wanted(self) -> list[str]:
+        if self._link is None or not self._link.is_connected:
+            return []
         wanted = self._topics.state.get("wanted", [])
         return [key for key in TOPICS if key != "status" and key in wanted]
 

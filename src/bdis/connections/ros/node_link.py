@@ -130,6 +130,9 @@ class NodeLink:
                 if not self._is_closing.is_set():
                     self.lost += 1
                     self._report(f"the ROS node is gone: {printable(str(error))}")
+            except Exception as error:  # a fault of ours must not end the thread that everything waits for
+                self.lost += 1
+                self._report(f"what the ROS node sent cannot be handled ({type(error).__name__}: {error}); it is left")
             finally:
                 self._link = None
                 link.close()

@@ -27,7 +27,10 @@ class Ros1Node(RosNode):  # type: ignore[misc]  # bdis_ros is not known to mypy 
         super().__init__()
         self._rospy: Any = import_module("rospy")
         self._uri = os.environ.get("ROS_MASTER_URI", "http://localhost:11311")
-        self._master: Any = xmlrpc.client.ServerProxy(self._uri, transport=_ImpatientTransport())
+        try:
+            self._master: Any = xmlrpc.client.ServerProxy(self._uri, transport=_ImpatientTransport())
+        except OSError:
+            sys.exit(f"ROS_MASTER_URI is {self._uri!r}; expected an address such as http://localhost:11311")
         self._name = ""
         self._publishers: dict[str, Any] = {}
         self._subscribers: dict[str, Any] = {}
