@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("rosbags")
+
 from bdis.connections.ros.live_topics import LiveTopics
 from bdis.connections.ros.node_link import NodeLink, NodeProcess, find_python
 from bdis.connections.ros2.bdis_ros import bridge
