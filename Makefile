@@ -19,12 +19,12 @@ OLDEST_TESTS := tests/vector/test_records.py tests/vector/test_crew.py tests/fil
 	tests/evaluation/test_elas.py tests/video/test_recording.py tests/viewer/test_settings_panel.py \
 	tests/viewer/test_pair_warnings.py tests/cli/test_cli.py tests/cli/test_match.py
 
-.PHONY: demo test test-oldest test-networks lint soak fuzz torture benchmark browser dist-check clean
+.PHONY: demo test test-oldest test-networks lint soak fuzz torture benchmark browser ros dist-check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
 
-test: lint browser
+test: lint browser ros
 	$(PYTEST) $(BIN)/python -m pytest $(PARALLEL) $(ALONE:%=--ignore=%)
 	$(PYTEST) $(BIN)/python -m pytest $(ALONE)
 
@@ -44,6 +44,15 @@ browser:
 	fi; \
 	echo "no chromium: the viewer is not tested in a browser"
 
+# The same for ROS 1: the tests of bdis ros1 want a master, and rospy in the system's Python.
+ros:
+	@command -v rosmaster >/dev/null && /usr/bin/python3 -c 'import rospy, stereo_msgs.msg' 2>/dev/null && exit 0; \
+	packages="ros-core python3-rospy python3-sensor-msgs python3-stereo-msgs"; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  (apt-get install -y $$packages || (apt-get update && apt-get install -y $$packages)) >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "no ROS 1: bdis ros1 is not tested with a master"
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -54,7 +63,7 @@ soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -s tests/video/soak.py
 
 # Every module runs, even after one has failed; then the figures that they measured; then a minute of fuzzing per reader.
-torture: $(VENV)/.dev browser
+torture: $(VENV)/.dev browser ros
 	mkdir -p build && : > build/torture-figures.txt
 	$(BIN)/python -m pytest -s tests/torture/*.py; passed=$$?; cat build/torture-figures.txt; exit $$passed
 	$(MAKE) fuzz

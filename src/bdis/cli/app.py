@@ -22,6 +22,7 @@ from .option_groups import with_option_groups, with_usage_errors
 from .presets import presets
 from .rectify import rectify
 from .render import render
+from .ros import ros1, ros2
 from .run import run as run_command
 from .view import view
 
@@ -42,6 +43,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "view": view,
     "export": export,
     "calibrate": calibrate,
+    "ros1": ros1,
+    "ros2": ros2,
     "rectify": rectify,
     "render": render,
     "bench": bench,

@@ -51,7 +51,7 @@ def report(
         )  # fmt: skip
     if statistics.suspect:
         rows.append(("suspect", f"{statistics.suspect} frames depend on damaged ones; frames.csv marks them"))
-    rows += _picture_rows(pictures)
+    rows += picture_rows(pictures)
     rows += live.rows()
     rows += _unit_rows(recording, manifest)
     rows.append(("written", f"{recording.folder}: {', '.join(files)}"))
@@ -67,7 +67,7 @@ def report(
     )  # fmt: skip
 
 
-def _picture_rows(pictures: PictureWarnings) -> list[tuple[str, str]]:
+def picture_rows(pictures: PictureWarnings) -> list[tuple[str, str]]:
     """The bits of the pixels, and what is wrong with the pictures."""
     from .match import bits_in_words
 

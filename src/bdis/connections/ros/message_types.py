@@ -12,32 +12,36 @@ IMAGE, COMPRESSED, CAMERA_INFO = (
     "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage", "sensor_msgs/msg/CameraInfo",
 )  # fmt: skip
 DISPARITY, CLOUD = "stereo_msgs/msg/DisparityImage", "sensor_msgs/msg/PointCloud2"
-_HEADER, _TIME, _POINT_FIELD = "std_msgs/msg/Header", "builtin_interfaces/msg/Time", "sensor_msgs/msg/PointField"
 _WINDOW = "sensor_msgs/msg/RegionOfInterest"
+_NESTED = {
+    "header": "std_msgs/msg/Header", "stamp": "builtin_interfaces/msg/Time", "image": IMAGE, "valid_window": _WINDOW,
+    "roi": _WINDOW, "fields": "sensor_msgs/msg/PointField",
+}  # fmt: skip
 
 
 @cache
 def _store(is_ros1: bool) -> Any:
     types = require("rosbags.typesys", "reading and writing messages of ROS")
+    # Of the messages used here, all versions of ROS 2 have the same fields.
     return types.get_typestore(types.Stores.ROS1_NOETIC if is_ros1 else types.Stores.ROS2_HUMBLE)
 
 
-def parse_message(content: bytes, kind: str, is_ros1: bool) -> Any:
+def parse_message(content: bytes | memoryview, kind: str, is_ros1: bool) -> Any:
     """A message as an object with its fields.
 
     Parameters
     ----------
-    content : bytes
-        As it was sent.
+    content : bytes-like
+        As it was sent; arrays of the message are parts of it.
     kind : str
-        Type of the message, such as "sensor_msgs/msg/Image".
+        Type of the message, such as "sensor_msgs/msg/Image", or "sensor_msgs/Image" as ROS 1 writes it.
     is_ros1 : bool
         It is encoded as in ROS 1, else as in ROS 2 (CDR).
 
     Raises
     ------
     ValueError
-        It is damaged.
+        It is damaged, or there is no such type.
     ImportError
         rosbags is not installed.
 
@@ -50,7 +54,9 @@ def parse_message(content: bytes, kind: str, is_ros1: bool) -> Any:
     >>> parse_message(content, IMAGE, is_ros1=False).header.frame_id
     'camera'
     """
-    store = _store(is_ros1)
+    store, kind = _store(is_ros1), full_name(kind)
+    if kind not in store.types:
+        raise ValueError(f"messages of type {kind!r:.80} are not known")
     try:
         if is_ros1:
             return store.deserialize_ros1(content, kind)
@@ -61,7 +67,9 @@ def parse_message(content: bytes, kind: str, is_ros1: bool) -> Any:
         raise ValueError(f"a damaged message of type {kind} ({len(content)} bytes)") from error
 
 
-def build_message(kind: str, fields: Fields, stamp_ns: int, frame_id: str, *, is_ros1: bool) -> bytes:
+def build_message(
+    kind: str, fields: Fields, stamp_ns: int | None = None, frame_id: str = "", *, is_ros1: bool
+) -> bytes:
     """The bytes of a message.
 
     Parameters
@@ -70,8 +78,8 @@ def build_message(kind: str, fields: Fields, stamp_ns: int, frame_id: str, *, is
         Its type.
     fields : dict
         As the functions of ``messages.py`` return them.
-    stamp_ns : int
-        When it was taken, ns since 1970.
+    stamp_ns : int, optional
+        When it was taken, ns since 1970, for its header and those of messages in it.  Default: it has no header.
     frame_id : str
         Coordinate frame.
     is_ros1 : bool
@@ -80,25 +88,33 @@ def build_message(kind: str, fields: Fields, stamp_ns: int, frame_id: str, *, is
     Returns
     -------
     bytes
+
+    Examples
+    --------
+    >>> content = build_message("std_msgs/msg/String", {"data": "hello"}, is_ros1=True)
+    >>> len(content), parse_message(content, "std_msgs/msg/String", is_ros1=True).data
+    (9, 'hello')
     """
     store = _store(is_ros1)
-    types = store.types
+    header = None if stamp_ns is None else {"stamp": stamp_fields(stamp_ns), "frame_id": frame_id}
 
     def made(kind: str, fields: Fields) -> Any:
-        return types[kind](**(named_for_ros1(fields) if is_ros1 else fields))
+        message = store.types[kind]
+        known = message.__dataclass_fields__
+        values = dict(named_for_ros1(fields) if is_ros1 else fields)
+        if "header" in known and header is not None:
+            values["header"] = header
+        if "seq" in known:
+            values["seq"] = 0  # rospy numbers messages by itself
+        for name, value in values.items():
+            if isinstance(value, dict):
+                values[name] = made(_NESTED[name], value)
+            elif name == "fields":
+                values[name] = [made(_NESTED[name], each) for each in value]
+        return message(**values)
 
-    number = {"seq": 0} if is_ros1 else {}
-    header = types[_HEADER](**number, stamp=types[_TIME](**stamp_fields(stamp_ns)), frame_id=frame_id)
-    inner = {"header": header}
-    if "roi" in fields:
-        inner["roi"] = made(_WINDOW, fields["roi"])
-    if "valid_window" in fields:
-        inner["valid_window"] = made(_WINDOW, fields["valid_window"])
-        inner["image"] = made(IMAGE, fields["image"] | {"header": header})
-    if "fields" in fields:
-        inner["fields"] = [made(_POINT_FIELD, field) for field in fields["fields"]]
-    message = made(kind, fields | inner)
-    return bytes(store.serialize_ros1(message, kind) if is_ros1 else store.serialize_cdr(message, kind))
+    write = store.serialize_ros1 if is_ros1 else store.serialize_cdr
+    return bytes(write(made(kind, fields), kind))
 
 
 def definition_of(kind: str, is_ros1: bool) -> tuple[str, str]:
@@ -111,3 +127,13 @@ def definition_of(kind: str, is_ros1: bool) -> tuple[str, str]:
     """
     text, checksum = _store(is_ros1).generate_msgdef(kind, ros_version=1 if is_ros1 else 2)
     return str(text), str(checksum)
+
+
+def full_name(kind: str) -> str:
+    """The name of a type as ROS 2 writes it.
+
+    >>> full_name("sensor_msgs/Image")
+    'sensor_msgs/msg/Image'
+    """
+    package, _, name = kind.partition("/")
+    return kind if "/" in name else f"{package}/msg/{name}"

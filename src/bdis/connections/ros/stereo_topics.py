@@ -1,9 +1,10 @@
-"""Which topics of a bag are the two views, and what their names say about them."""
+"""Which topics are the two views, in a bag or live, and what their names say about them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...common.printable import printable
 from .message_types import CAMERA_INFO, COMPRESSED, IMAGE
@@ -43,11 +44,7 @@ def find_topics(topics: Mapping[str, str], counts: Mapping[str, int], shift_of: 
     ('/endo/left/image_raw', '/endo/right/image_raw')
     """
     images = [name for name, kind in topics.items() if kind in (IMAGE, COMPRESSED) and counts.get(name)]
-    pairs: list[Topics] = []
-    for left, right in _SIDES:
-        pairs = [(name, other) for name in images if (other := _other(name, left, right)) in images]
-        if pairs:
-            break
+    pairs = _pairs(images)
     if not pairs and len(images) == 2:  # the right camera is the one that lies beside the origin
         shifts = [shift_of(name) for name in images]
         if (shifts[0] == 0) != (shifts[1] == 0):
@@ -56,6 +53,66 @@ def find_topics(topics: Mapping[str, str], counts: Mapping[str, int], shift_of: 
         problem = "it is not clear which of its topics are the two views" if pairs else "it has no pair of image topics"
         raise ValueError(f"{problem}; choose with --topics LEFT RIGHT among {list_topics(topics, counts)}")
     return min(pairs, key=_preference)
+
+
+class StereoTopics(NamedTuple):
+    """The topics of a stereo camera.
+
+    Attributes
+    ----------
+    left, right : str
+        Images.
+    left_info, right_info : str
+        Their ``camera_info``.
+    """
+
+    left: str
+    right: str
+    left_info: str
+    right_info: str
+
+    @classmethod
+    def of_images(cls, left: str, right: str, infos: Topics | None = None) -> StereoTopics:
+        """The topics of two images; each ``camera_info`` is beside its image unless it is given.
+
+        >>> StereoTopics.of_images("/endo/left/image_raw/compressed", "/endo/right/image_raw/compressed").left_info
+        '/endo/left/camera_info'
+        """
+        return cls(left, right, *(infos or (f"{_camera(left)}/camera_info", f"{_camera(right)}/camera_info")))
+
+
+def find_live_topics(topics: Mapping[str, str]) -> StereoTopics | None:
+    """Find the stereo pair among topics that are published now.
+
+    Parameters
+    ----------
+    topics : mapping of str to str
+        Names and types.
+
+    Returns
+    -------
+    StereoTopics or None
+        None if there is no pair yet.
+
+    Raises
+    ------
+    ValueError
+        There are pairs of several cameras.
+
+    Examples
+    --------
+    >>> names = ["/endo/left/image_raw", "/endo/right/image_raw", "/endo/left/image_rect", "/endo/right/image_rect"]
+    >>> find_live_topics(dict.fromkeys(names, "sensor_msgs/msg/Image")).left
+    '/endo/left/image_rect'
+    """
+    pairs = _pairs([name for name, kind in topics.items() if kind in (IMAGE, COMPRESSED)])
+    if not pairs:
+        return None
+    cameras = {_camera(left) for left, _ in pairs}
+    if len(cameras) > 1:
+        names = ", ".join(printable(left) for left, _ in pairs)
+        raise ValueError(f"there are {len(cameras)} stereo cameras: {names}; choose one with --topics")
+    return StereoTopics.of_images(*min(pairs, key=_preference))
 
 
 def check_topics(chosen: Topics, topics: Mapping[str, str], counts: Mapping[str, int]) -> None:
@@ -102,6 +159,16 @@ def says_rectified(topic: str) -> bool | None:
     if any(word in ("rect", "rectified") for word in words):
         return True
     return False if "raw" in words else None
+
+
+def _pairs(images: Sequence[str]) -> list[Topics]:
+    """Pairs of topics whose names differ in what tells left from right."""
+    for left, right in _SIDES:
+        others = [(name, _other(name, left, right)) for name in images]
+        pairs = [(name, other) for name, other in others if other is not None and other in images]
+        if pairs:
+            return pairs
+    return []
 
 
 def _other(name: str, left: str, right: str) -> str | None:

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ...cameras.checks import check_rectification
 from ...matching.pictures import differing_rows, few_known
 from ..stream.depth_stream import DepthFrame
-from .recording import Recording
 
 FIRST_CHECKS = 3  # frames in a row that are looked at closely
 CHECK_EVERY_S = 5.0  # from one close look to the next
@@ -40,6 +39,29 @@ class PictureWarning:
     first_frame: int
     frames: int
     of_frames: str
+
+
+class Recorded(Protocol):
+    """What became of a frame: a :class:`Recording` knows it of the latest one.
+
+    Attributes
+    ----------
+    coverage : float
+        Share of its pixels with a disparity.
+    too_far : int
+        Pixels so far that were beyond ``most_depth_mm``.
+    most_depth_mm : float
+        The largest depth that can be stored.
+    """
+
+    @property
+    def coverage(self) -> float: ...
+
+    @property
+    def too_far(self) -> int: ...
+
+    @property
+    def most_depth_mm(self) -> float: ...
 
 
 class PictureWarnings:
@@ -86,7 +108,7 @@ class PictureWarnings:
                 self._found[kind].frames += 1
                 self._latest[kind] = index
 
-    def look_at(self, frame: DepthFrame, recording: Recording) -> None:
+    def look_at(self, frame: DepthFrame, recording: Recorded) -> None:
         """Note what is wrong with a frame that was just recorded; closely, if that is due."""
         self.note(frame.index, self._at_a_glance(frame, recording))
         self._collect()
@@ -111,7 +133,7 @@ class PictureWarnings:
         """What was found so far, in the order in which it was first seen."""
         return list(self._found.values())
 
-    def _at_a_glance(self, frame: DepthFrame, recording: Recording) -> list[str]:
+    def _at_a_glance(self, frame: DepthFrame, recording: Recorded) -> list[str]:
         texts = [differing_rows(frame.result), few_known(recording.coverage)]
         if frame.result.bits is not None:
             self.bits.add(frame.result.bits)

@@ -14,7 +14,7 @@ from ...common.arrays import Array
 from ...connections.ros.bag import Bag, Message, is_bag
 from ...connections.ros.message_types import COMPRESSED, parse_message
 from ...connections.ros.messages import cameras_of, compressed_image_of, image_of, is_calibrated
-from .bag_cameras import decide_camera
+from ...connections.ros.topic_cameras import decide_camera
 from .bag_index import NS_PER_S, BagIndex, index_bag
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
 
@@ -177,7 +177,7 @@ class BagSource(Source):
             )
         try:
             found = cameras_of(*index.infos)
-            camera, remark = decide_camera(found, index.topics[0], self._rectify, self._some_pairs())
+            camera, remark = decide_camera(found, index.topics, self._rectify, self._some_pairs())
         except (ValueError, TypeError) as error:
             raise ValueError(f"{self.name}: {error}") from error
         self._camera_remarks = [f"camera_info of the bag, unit {found.unit}", remark]

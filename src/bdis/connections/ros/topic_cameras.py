@@ -1,7 +1,8 @@
-"""The cameras of a bag: its camera_info, and whether its images have to be rectified with it."""
+"""The cameras of two topics: their camera_info, and whether their images have to be rectified with it."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,15 +14,15 @@ from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array, size_text
 from ...common.printable import printable
-from ...connections.ros.stereo_topics import says_rectified
+from .stereo_topics import says_rectified
 
 _HOW_TO_SAY = "say whether the images are to be rectified: --rectify or --no-rectify"
 
 
 def decide_camera(
-    found: CalibrationFile, topic: str, rectify: bool | None, pairs: Iterator[tuple[Array, Array]]
+    found: CalibrationFile, topics: tuple[str, str], rectify: bool | None, pairs: Iterator[tuple[Array, Array]]
 ) -> tuple[Rectifier | Rig, str]:
-    """Whether the images of a bag are raw, and what makes rectified ones of them if so.
+    """Whether the images of two topics are raw, and what makes rectified ones of them if so.
 
     The name of the topic says it, or else the camera_info, if it has a distortion or rotation to correct.  The rows of
     the images are a witness: where they clearly say otherwise, nothing is assumed.
@@ -30,8 +31,8 @@ def decide_camera(
     ----------
     found : CalibrationFile
         The camera_info.
-    topic : str
-        Of the left images.
+    topics : (str, str)
+        Of the left and right images.
     rectify : bool or None
         What the user says.
     pairs : iterator of pairs of ndarray
@@ -47,7 +48,7 @@ def decide_camera(
     Raises
     ------
     ValueError
-        The witnesses contradict each other, or the camera_info is not of these images.
+        The names or the witnesses contradict each other, or the camera_info is not of these images.
     """
     assert found.rectified is not None
     assert found.raw is not None
@@ -64,8 +65,10 @@ def decide_camera(
     )
     if rectify is not None:
         return (rectifier, "images rectified with it, as asked") if rectify else (rig, "images taken as rectified")
-    evidence = weigh_rows(_chained(first, pairs), rectifier, rig)
-    named = says_rectified(topic)
+    topic, named = topics[0], says_rectified(topics[0])
+    if says_rectified(topics[1]) != named:
+        raise ValueError(f"only one of {printable(topics[0])} and {printable(topics[1])} is named so; {_HOW_TO_SAY}")
+    evidence = weigh_rows(itertools.chain([first], pairs), rectifier, rig)
     reason = f"topic {printable(topic)}" if named is not None else "camera_info has a distortion or rotation"
     is_raw = not named if named is not None else evidence.verdict != "rectified"
     if evidence.verdict == "neither":
@@ -96,8 +99,3 @@ def _changes_anything(found: CalibrationFile) -> bool:
     is_turned = not all(np.allclose(rotation, np.eye(3), atol=1e-6) for rotation in (r1, r2))
     is_zoomed = not all(np.allclose(k, p[:, :3], rtol=1e-4, atol=0.01) for k, p in matrices)
     return bool(is_bent or is_turned or is_zoomed)
-
-
-def _chained(first: tuple[Array, Array], rest: Iterator[tuple[Array, Array]]) -> Iterator[tuple[Array, Array]]:
-    yield first
-    yield from rest

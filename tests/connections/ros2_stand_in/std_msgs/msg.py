@@ -1,0 +1,5 @@
+"""Types of messages."""
+
+
+class String:
+    pass
