@@ -219,7 +219,7 @@ def default_socket() -> str:
     'ros.socket'
     """
     session = os.environ.get("XDG_RUNTIME_DIR")
-    folder = os.path.join(session, "bdis") if session else os.path.join(tempfile.gettempdir(), f"bdis-{os.getuid()}")
+    folder = os.path.join(session, "bdis") if session else os.path.join(tempfile.gettempdir(), f"bdis-ros-{os.getuid()}")
     return os.path.join(folder, "ros.socket")
 
 
