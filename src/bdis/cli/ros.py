@@ -168,7 +168,7 @@ def _socket(listening: TopicOptions) -> Iterator[str]:
     if listening.no_node:
         yield listening.socket or os.environ.get("BDIS_SOCKET") or default_socket()
         return
-    with tempfile.TemporaryDirectory(prefix="bdis-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bdis-ros-") as folder:
         yield os.path.join(folder, "ros.socket")
 
 

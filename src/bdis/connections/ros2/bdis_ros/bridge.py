@@ -219,8 +219,9 @@ def default_socket() -> str:
     'ros.socket'
     """
     session = os.environ.get("XDG_RUNTIME_DIR")
-    folder = os.path.join(session, "bdis") if session else os.path.join(tempfile.gettempdir(), f"bdis-{os.getuid()}")
-    return os.path.join(folder, "ros.socket")
+    if session:
+        return os.path.join(session, "bdis", "ros.socket")
+    return os.path.join(tempfile.gettempdir(), f"bdis-ros-{os.getuid()}", "ros.socket")
 
 
 def check_private(folder: str) -> None:
