@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("rosbags")
 
 import bdis
-from bdis.cli.ros import RosCameraOptions
+from bdis.cli.camera_options import CameraOptions
 from bdis.cli.ros_session import RosSession
 from bdis.connections.ros2.bdis_ros.bridge import Message
 
@@ -23,7 +23,7 @@ def at_once(monkeypatch):
 
 def session(**camera):
     made = RosSession(
-        2, RosCameraOptions(**camera), "fast", [], average_frames=True, max_depth_mm=None, wanted=None,
+        2, CameraOptions(**camera), "fast", [], average_frames=True, max_depth_mm=None, wanted=None,
         tolerance_s=0.005, node_name="bdis",
     )  # fmt: skip
     made._topics.handle(Message("hello", {"ros": 2}))
@@ -56,7 +56,7 @@ def test_a_camera_info_of_another_size_is_refused():
     for side in ("left", "right"):
         made._topics.handle(info_message(side, RIG))
     show(made, size=(40, 64))
-    with pytest.raises(ValueError, match="the images are 64 x 40 but camera_info is of 64 x 48"):
+    with pytest.raises(ValueError, match="the images are 64x40 but their camera_info is for 64x48"):
         made._open()
     show(made, 2)
     assert made._open()[1].rig == RIG
