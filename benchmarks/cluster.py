@@ -108,8 +108,7 @@ def many(folder: Path, recordings: int) -> None:
     busy_s = max(cpu_s for _, cpu_s in memory)
     print(
         f"{recordings} recordings of 2 frames: {took_s:.0f} s, {1e3 * took_s / recordings:.0f} ms each; memory of the "
-        f"command {early:.0f} MB after a fifth, {late:.0f} MB at the end; it and the scheduler took {busy_s:.0f} s "
-        "of CPU"
+        f"command {early:.0f} MB after a fifth, {late:.0f} MB at the end; {busy_s:.0f} s of CPU with the scheduler"
     )
 
 

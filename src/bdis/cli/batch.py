@@ -94,7 +94,7 @@ def run(
 def _process(jobs: list[Job], choice: ClusterChoice, out: Path) -> dict[str, RecordingState]:
     """Do all jobs; the outcome of each is returned."""
     from ..cluster.batch import Batch
-    from ..cluster.connection import check_workers, compile_kernels, connected
+    from ..cluster.connection import check_workers, compile_kernels, connect
     from ..cluster.journal import Journal
 
     terminal.mode.interrupted = f"interrupted; what is done is in {out}, and the same command goes on from there"
@@ -105,8 +105,7 @@ def _process(jobs: list[Job], choice: ClusterChoice, out: Path) -> dict[str, Rec
         if before == len(jobs):
             return journal.states
         with terminal.working("connecting to the workers"):
-            context = connected(choice)
-            connection = context.__enter__()
+            connection = connect(choice)
         try:
             for text in connection.warnings:
                 terminal.warn(text)
@@ -123,7 +122,7 @@ def _process(jobs: list[Job], choice: ClusterChoice, out: Path) -> dict[str, Rec
                     if event["event"] == "failed":
                         terminal.warn(f"{event['recording']}: {event['reason']}")
                     for text in event.get("warnings", []):
-                        terminal.note(f"{event['recording']}: {text}")
+                        terminal.warn(f"{event['recording']}: {text}")
 
                 work = Batch(jobs, journal, choice, told, shown)
 

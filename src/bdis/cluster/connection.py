@@ -9,7 +9,9 @@ import ipaddress
 import logging
 import re
 import secrets
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -192,11 +194,7 @@ def connect(choice: ClusterChoice) -> Connection:
         cluster = slurm_cluster(choice)
         cluster.scale(jobs=choice.workers or 1)
     else:
-        # Only this machine can reach it. One thread each: a match uses one core, and Python's lock is its own.
-        cluster = distributed.LocalCluster(
-            n_workers=choice.workers or usable_cores(), threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-        )  # fmt: skip
+        cluster = _local_cluster(choice)
     try:
         connection = Connection(distributed.Client(cluster, timeout=CONNECT_S, set_as_default=False), cluster)
         if choice.slurm is not None:
@@ -205,6 +203,30 @@ def connect(choice: ClusterChoice) -> Connection:
     except BaseException:
         cluster.close(timeout=5)
         raise
+
+
+def _local_cluster(choice: ClusterChoice) -> Any:
+    distributed = require("distributed", PURPOSE)
+    # Only this machine can reach it. One thread each: a match uses one core, and Python's lock is its own.
+    with _without_interrupts():
+        return distributed.LocalCluster(
+            n_workers=choice.workers or usable_cores(), threads_per_worker=1, processes=True, host="127.0.0.1",
+            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+            env={"DASK_LOGGING__DISTRIBUTED": "critical"},
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Context manager: processes that are started in it ignore Ctrl-C, which a terminal sends to all of them."""
+    if threading.current_thread() is not threading.main_thread():  # no other may change it
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def slurm_cluster(choice: ClusterChoice) -> Any:
