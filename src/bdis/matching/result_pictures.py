@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .result import StereoResult
 
 
+_MOST_SAMPLES = 100_000  # pixels of which a repr takes the median: it must not be slow
+
+
 def disparity_picture(disparity: Array, title: str = "disparity") -> MapPicture:
     """A disparity (h, w) in px as a picture."""
     return MapPicture(title, disparity, COLORMAPS["disparity"], bulk_range(disparity), "px")
@@ -45,10 +48,12 @@ def text_of(result: StereoResult) -> str:
     'StereoResult(2x1, 50.0% known, disparity 20.0 px and sigma 0.20 px on median)'
     """
     parts = [size_text(result.disparity.shape), f"{result.coverage:.1%} known"]
-    if result.known.any():
-        middle = f"disparity {np.nanmedian(result.disparity):.1f} px"
+    every = max(1, int(np.sqrt(result.disparity.size / _MOST_SAMPLES)))
+    sample = np.s_[::every, ::every]
+    if result.known[sample].any():
+        middle = f"disparity {np.nanmedian(result.disparity[sample]):.1f} px"
         if result.variance is not None:
-            middle += f" and sigma {np.sqrt(np.nanmedian(result.variance)):.2f} px"
+            middle += f" and sigma {np.sqrt(np.nanmedian(result.variance[sample])):.2f} px"
         parts.append(f"{middle} on median")
     if result.match_ms is not None:
         parts.append(f"matched in {result.match_ms:.1f} ms")

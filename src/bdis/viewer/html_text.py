@@ -165,8 +165,10 @@ def pixel_text(maps: FrameMaps, pixel: Pixel | None, before: Pixel | None = None
         A few characters for the marker in the 3-D view.
     """
     if pixel is None:
-        targets = "a picture or a point of the cloud" if maps.rig else "a picture"
-        return f"<span style='{MUTED}'>Click {targets} to read its depth here, and a second one to measure.</span>", ""
+        words = "Click a picture to read its disparity here."
+        if maps.rig is not None:
+            words = "Click a picture or a point of the cloud to read its depth here, and a second one to measure."
+        return f"<span style='{MUTED}'>{words}</span>", ""
     x, y = pixel
     position = f"<div style='{MUTED}'>Pixel x {x}, y {y} of frame {maps.frame.index}</div>"
     found = _measured(maps, pixel)

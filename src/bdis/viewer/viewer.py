@@ -271,7 +271,6 @@ class Viewer:
         click, self._click = self._click, None
         if click is not None:
             page.select(self._scene.pick(*click))
-            page.needs_redraw = False
         if any(column >= width or row >= height for column, row in page.pixels):
             page.select(None)  # the images have become smaller
         with server.atomic():
