@@ -68,6 +68,18 @@ def test_a_program_is_typed_by_name_only_if_the_shell_finds_that_one(tmp_path, m
     assert shlex.split(typed_program(tmp_path / "two words" / "tool")) == [os.path.join("two words", "tool")]
 
 
+def test_a_removed_folder_or_an_unknown_python_is_no_error(tmp_path, monkeypatch):
+    """Commands are put together when modules are imported, so that an error there would be one of the import."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert install_command("torch").startswith(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", None)
+    assert install_command("torch").startswith("python -m pip install ")
+
+
 # --- OpenCV, which comes in four wheels -------------------------------------------------------------------------------
 
 

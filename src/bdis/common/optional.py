@@ -116,7 +116,7 @@ def pip_command(action: str) -> str:
     >>> "pip install" in pip_command("install")
     True
     """
-    python = typed_program(sys.executable)
+    python = typed_program(sys.executable) if sys.executable else "python"  # unknown inside other programs
     if not is_installed("pip"):  # as in an environment that uv has made
         return f"uv pip {action} --python {python}"
     return f"{python} -m pip {action}"
