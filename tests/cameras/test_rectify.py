@@ -118,7 +118,7 @@ def test_missing_opencv_names_the_pip_command(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(ImportError, match=r'rectifying images needs cv2: .* -m pip install "opencv-python-headless'):
+    with pytest.raises(ImportError, match=r'rectifying images needs cv2 .*: .* -m pip install "opencv-python-headless'):
         cameras().rectify()
 
 

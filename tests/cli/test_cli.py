@@ -169,7 +169,7 @@ def test_doctor_says_that_opencv_is_missing(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "_self_test", lambda: (0.1, 0.9, 1.0))
     monkeypatch.setitem(sys.modules, "cv2", None)
     assert run(["doctor", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["opencv"]["problem"].startswith("NOT USABLE: reading images needs cv2:")
+    assert json.loads(capsys.readouterr().out)["opencv"]["problem"].startswith("NOT USABLE: reading images needs cv2")
 
 
 def test_warmup_leaves_every_kernel_ready(capsys):

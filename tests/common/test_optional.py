@@ -68,12 +68,24 @@ def test_a_program_is_typed_by_name_only_if_the_shell_finds_that_one(tmp_path, m
     assert shlex.split(typed_program(tmp_path / "two words" / "tool")) == [os.path.join("two words", "tool")]
 
 
+def test_a_removed_folder_or_an_unknown_python_is_no_error(tmp_path, monkeypatch):
+    """Commands are put together when modules are imported, so that an error there would be one of the import."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert install_command("torch").startswith(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", None)
+    assert install_command("torch").startswith("python -m pip install ")
+
+
 # --- OpenCV, which comes in four wheels -------------------------------------------------------------------------------
 
 
 def test_a_missing_opencv_leaves_the_choice(monkeypatch, installed):
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(ImportError, match=r'reading images needs cv2: .*"opencv-python-headless" \(or opencv-python,'):
+    with pytest.raises(ImportError, match=r'needs cv2 \(.*, or opencv-python, .*\): .*"opencv-python-headless"$'):
         require("cv2", "reading images")
 
 

@@ -118,7 +118,7 @@ def pip_command(action: str) -> str:
     >>> "pip install" in pip_command("install")
     True
     """
-    python = typed_program(sys.executable)
+    python = typed_program(sys.executable) if sys.executable else "python"  # unknown inside other programs
     if not is_installed("pip"):  # as in an environment that uv has made
         return f"uv pip {action} --python {python}"
     return f"{python} -m pip {action}"
@@ -156,8 +156,8 @@ def require(module: str, purpose: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.partition(".")[0] != package:
             raise  # the package is installed, but something that it imports itself is not
-        choice = " (or opencv-python, which has windows as well)" if package == "cv2" else ""
-        raise ImportError(f"{purpose} needs {package}: {install_command(package)}{choice}", name=package) from None
+        choice = " (opencv-python-headless, or opencv-python, which has windows as well)" if package == "cv2" else ""
+        raise ImportError(f"{purpose} needs {package}{choice}: {install_command(package)}", name=package) from None
     except ImportError as error:
         choice = "; opencv-python-headless needs fewer libraries of the system" if package == "cv2" else ""
         message = f"{purpose} needs {package}, which is installed but does not load: {error}{choice}"

@@ -24,13 +24,16 @@ def typed_program(path: str | os.PathLike[str]) -> str:
     >>> typed_program("/opt/tools/bin/python")
     '/opt/tools/bin/python'
     """
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:  # the current folder has been removed
+        return quoted(os.fspath(path))
     whole = os.path.abspath(path)
     name = os.path.basename(whole)
     found = shutil.which(name)
     if found is not None and os.path.normcase(os.path.abspath(found)) == os.path.normcase(whole):
         return name
-    inside = os.path.join(os.getcwd(), "")
-    return quoted(os.path.relpath(whole) if whole.startswith(inside) else whole)
+    return quoted(os.path.relpath(whole) if whole.startswith(here) else whole)
 
 
 def quoted(word: object) -> str:
