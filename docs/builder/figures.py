@@ -1,0 +1,5 @@
+"""x"""
+
+
+def write(folder):
+    pass
