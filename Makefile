@@ -70,8 +70,8 @@ benchmark: $(VENV)/.dev
 
 # The site in build/docs; a warning is an error. Pages and pictures that are made at build are in docs/generated.
 docs: $(DOCS)/.installed
-	$(DOCS)/bin/codespell --config docs/spelling.cfg
-	$(DOCS)/bin/python -m sphinx --builder html --fail-on-warning --keep-going --nitpicky --jobs auto docs build/docs
+	$(DOCS)/bin/codespell --config docs/spelling.cfg docs *.md
+	$(PYTEST) $(DOCS)/bin/python -m sphinx --builder html --fail-on-warning --keep-going --nitpicky --jobs auto docs build/docs
 
 docs-serve: docs
 	$(DOCS)/bin/python -m http.server --bind 127.0.0.1 --directory build/docs $(PORT)

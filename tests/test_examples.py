@@ -1,6 +1,5 @@
 """The examples run as a user would run them, and write what they say."""
 
-import ast
 import re
 import subprocess
 import sys
@@ -36,6 +35,5 @@ def test_example_runs_and_writes_its_files(name, tmp_path):
 def test_example_is_short_and_says_what_it_does(name):
     text = (EXAMPLES / f"{name}.py").read_text()
     assert len(text.splitlines()) <= 46
-    title, line, *_ = ast.get_docstring(ast.parse(text)).splitlines()
-    assert line == "=" * len(title)  # of its page in the gallery
+    assert text.startswith('"""')
     assert f"python examples/{name}.py [FOLDER]" in text

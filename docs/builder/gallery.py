@@ -36,6 +36,12 @@ class WrittenPictures:
         return figure_rst(places, gallery_conf["src_dir"])
 
 
+def titled(examples: Path) -> list[str]:
+    """Names of the scripts whose docstring begins with a title and its line: they have a page in the gallery."""
+    heads = {path.stem: path.read_text().splitlines()[:2] for path in sorted(examples.glob("*.py"))}
+    return [name for name, (_, line) in heads.items() if line.startswith("===")]
+
+
 def configuration(docs: Path, root: Path) -> dict:
     """The configuration of sphinx-gallery."""
     written = root / "build" / "gallery"
@@ -48,6 +54,7 @@ def configuration(docs: Path, root: Path) -> dict:
         "examples_dirs": str(root / "examples"),
         "gallery_dirs": "generated/gallery",
         "filename_pattern": r"\.py$",
+        "ignore_pattern": rf"[\\/](?!(?:{'|'.join(titled(root / 'examples'))})\.py$)[^\\/]*$",
         "within_subsection_order": "FileNameSortKey",
         "reset_argv": arguments,
         "image_scrapers": (WrittenPictures(written),),
