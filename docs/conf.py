@@ -34,6 +34,7 @@ exclude_patterns = ["builder", "**/sg_execution_times.rst"]
 root_doc = "index"
 language = "en_GB"
 nitpicky = True
+smartquotes = False  # they turn --option into a dash
 nitpick_ignore_regex = [("py:.*", r"(numpy|np)\..*")]  # the documentation of others is not at hand
 suppress_warnings = ["config.cache"]  # the gallery's functions are made anew for every build
 
@@ -75,8 +76,14 @@ templates_path = ["_templates"]
 sphinx_gallery_conf = gallery.configuration(DOCS, ROOT)
 
 
-def setup(app: object) -> None:
+def _without_groups(app, what, name, obj, options, lines: list[str]) -> None:
+    """Leave out the headings among the attributes of settings, which numpydoc takes for attributes."""
+    lines[:] = [line for line in lines if not (line.startswith("**") and line.endswith("**"))]
+
+
+def setup(app) -> None:
     """Connect what is made at build."""
+    app.connect("autodoc-process-docstring", _without_groups, priority=100)  # before numpydoc
     mathml.setup(app)
     links.setup(app, DOCS, _project)
     made = DOCS / "generated"

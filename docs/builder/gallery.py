@@ -14,6 +14,23 @@ for picture in sorted(folder.rglob("*.png")):
     display(Image(picture))"""
 
 
+_ORDER = (  # from the first steps on; others follow by name
+    "pair", "raw_cameras", "video", "uncertainty", "presets", "measure", "rows", "own_rig", "other_matchers",
+    "compare_methods",
+)  # fmt: skip
+
+
+class FromFirstSteps:
+    """The order of the examples."""
+
+    def __init__(self, source: str):
+        pass
+
+    def __call__(self, name: str) -> tuple[int, str]:
+        stem = Path(name).stem
+        return (_ORDER.index(stem) if stem in _ORDER else len(_ORDER)), stem
+
+
 class WrittenPictures:
     """Takes the PNG files that a script has written into its folder."""
 
@@ -55,7 +72,7 @@ def configuration(docs: Path, root: Path) -> dict:
         "gallery_dirs": "generated/gallery",
         "filename_pattern": r"\.py$",
         "ignore_pattern": rf"[\\/](?!(?:{'|'.join(titled(root / 'examples'))})\.py$)[^\\/]*$",
-        "within_subsection_order": "FileNameSortKey",
+        "within_subsection_order": FromFirstSteps,
         "reset_argv": arguments,
         "image_scrapers": (WrittenPictures(written),),
         "first_notebook_cell": _FIRST_CELL,

@@ -33,7 +33,7 @@ SHOWN: dict[str, Shown] = {
     "stride_rounding": Shown(("down", "up"), "paper"),
     "finest_level": Shown((0, 1, 2)),
     "coarsest_level": Shown((1, None), "fast"),
-    "start": Shown(("zero", "global"), scene="tissue", options={"disparity_px": 70}),
+    "start": Shown(("zero", "global"), scene="tissue", options={"disparity_px": 100}),
     "max_iterations": Shown((1, 5, 12), "fast"),
     "stop_step": Shown((0.0, 0.04, 1.0), "fast"),
     "newton": Shown((False, True), "fast", others={"max_iterations": 3}),

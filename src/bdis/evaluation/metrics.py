@@ -74,7 +74,7 @@ def score(found: Comparison) -> Score:
     Parameters
     ----------
     found : Comparison
-        What :func:`compare` returned.
+        What :func:`bdis.evaluation.metrics.compare` returned.
 
     Returns
     -------
