@@ -6,6 +6,9 @@ OLDEST := .venv-oldest
 FUZZ := .venv-fuzz
 NETWORKS := .venv-networks
 DIST := .venv-dist
+DOCS := .venv-docs
+# Where `make docs-serve` shows the site
+PORT ?= 8000
 # One process per core; the tests of a file stay together, since they share what is made for them. Small products of
 # matrices are not worth a second thread, which another process would lack.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
@@ -19,7 +22,7 @@ OLDEST_TESTS := tests/vector/test_records.py tests/vector/test_crew.py tests/fil
 	tests/evaluation/test_elas.py tests/video/test_recording.py tests/viewer/test_settings_panel.py \
 	tests/viewer/test_pair_warnings.py tests/cli/test_cli.py tests/cli/test_match.py
 
-.PHONY: demo test test-oldest test-networks lint soak fuzz torture benchmark browser ros dist-check clean
+.PHONY: demo test test-oldest test-networks lint soak fuzz torture benchmark docs docs-serve browser ros dist-check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bdis demo -o demo-output
@@ -79,6 +82,14 @@ benchmark: $(VENV)/.dev
 dist-check: $(DIST)/.installed
 	$(DIST)/bin/python packaging/check_dist.py build/dist
 
+# The site in build/docs; a warning is an error. Pages and pictures that are made at build are in docs/generated.
+docs: $(DOCS)/.installed
+	$(DOCS)/bin/codespell --config docs/spelling.cfg docs *.md
+	$(PYTEST) $(DOCS)/bin/python -m sphinx --builder html --fail-on-warning --keep-going --nitpicky --jobs auto docs build/docs
+
+docs-serve: docs
+	$(DOCS)/bin/python -m http.server --bind 127.0.0.1 --directory build/docs $(PORT)
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -112,5 +123,10 @@ $(DIST)/.installed: Makefile
 	$(DIST)/bin/python -m pip install --quiet build twine cffconvert 'repo-review[cli]' sp-repo-review
 	touch $@
 
+$(DOCS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OLDEST) $(FUZZ) $(NETWORKS) $(DIST) .fuzz build demo-output benchmark-results
+	rm -rf $(VENV) $(OLDEST) $(FUZZ) $(NETWORKS) $(DIST) $(DOCS) .fuzz build docs/generated demo-output benchmark-results

@@ -1,14 +1,16 @@
-"""Compare bdis with OpenCV's matchers on rendered scenes: error, coverage and time.
+"""Other methods beside bdis
+=========================
 
-``bdis bench`` does this for whole data sets, with a report.
+Error, coverage and time on rendered scenes; ``bdis bench`` does this for whole data sets, with a report::
 
     python examples/compare_methods.py [FOLDER]
 """
 
-import csv
 import sys
 import time
 from pathlib import Path
+
+import matplotlib.pyplot as plt
 
 from bdis.evaluation.baselines import method
 from bdis.evaluation.datasets import open_dataset
@@ -34,6 +36,11 @@ for name in ("bdis", "bdis-fast", "sgbm", "dis-flow"):
 print(f"{'method':55} median mm  off by > 1 px  coverage      ms")
 for title, median_mm, bad_1px, coverage, ms in rows:
     print(f"{title:55} {median_mm:9.3f}  {bad_1px:12.1%}  {coverage:8.1%}  {ms:6.1f}")
-with open(folder / "comparison.csv", "w", newline="") as file:
-    csv.writer(file).writerows([("method", "median_mm", "bad_1px", "coverage", "ms"), *rows])
-print(f"written to {folder}: comparison.csv")
+
+figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
+for title, median_mm, _, _, ms in rows:
+    axis.plot(ms, median_mm, "o", markersize=10, label=title.split(",")[0])
+axis.set(xlabel="ms, logarithmic", ylabel="median error, mm", xscale="log", ylim=(0, None))
+axis.legend()
+figure.savefig(folder / "comparison.png")
+print(f"written to {folder}: comparison.png")

@@ -1,6 +1,8 @@
-"""Give the disparities of other matchers an uncertainty, and make one result of several.
+"""Uncertainty for other matchers
+==============================
 
-A network's disparity map works the same way: pass it to ``bdis.assess``.
+Give the disparities of other matchers an uncertainty, and make one result of several. A network's disparity map works
+the same way: pass it to ``bdis.assess``::
 
     python examples/other_matchers.py [FOLDER]
 """

@@ -1,6 +1,9 @@
-"""Depth of one image pair: match it, convert to mm, write the depth, a point cloud and a picture.
+"""Depth of one pair
+=================
 
-python examples/pair.py [FOLDER]
+Match it, convert to mm, write the depth, a point cloud and a picture::
+
+    python examples/pair.py [FOLDER]
 """
 
 import sys

@@ -1,6 +1,9 @@
-"""Images of cameras that are not rectified: read their calibration, rectify, match.
+"""Cameras that are not rectified
+==============================
 
-python examples/raw_cameras.py [FOLDER]
+Read their calibration, rectify, match::
+
+    python examples/raw_cameras.py [FOLDER]
 """
 
 import sys

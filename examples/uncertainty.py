@@ -1,8 +1,10 @@
-"""How far to trust a result: compare probability and variance with the exact depth of a rendered scene.
+"""How far to trust a result
+=========================
 
-Instruments in front of tissue are a hard case: at their edges the matcher is too sure.
+Probability and variance beside the exact depth of a rendered scene. Instruments in front of tissue are a hard case: at
+their edges the matcher is too sure::
 
-python examples/uncertainty.py [FOLDER]
+    python examples/uncertainty.py [FOLDER]
 """
 
 import sys

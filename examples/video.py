@@ -1,6 +1,9 @@
-"""Depth of every frame of a video, recorded and read back.
+"""Depth of a video
+================
 
-python examples/video.py [FOLDER]
+Every frame matched, recorded and read back::
+
+    python examples/video.py [FOLDER]
 """
 
 import shutil
@@ -28,7 +31,8 @@ with bdis.DepthStream(source, bdis.StereoMatcher("fast"), rig) as stream:
 recording.close("complete")
 statistics = stream.statistics()
 print(f"{statistics.frames} frames, {statistics.match_ms.p50:.1f} ms to match one")
+bdis.write_preview(target / "last_frame.png", frame.left, frame.result, rig)
 
 for index, time_s, depth_mm in read_depth_video(target / "depth.mkv"):
     print(f"frame {index} at {time_s:.2f} s: median depth {np.nanmedian(depth_mm):.1f} mm")
-print(f"written to {target}: depth.mkv, frames.csv, manifest.json, rig.toml")
+print(f"written to {target}: depth.mkv, frames.csv, manifest.json, rig.toml, last_frame.png")

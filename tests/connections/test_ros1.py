@@ -67,7 +67,11 @@ def test_depth_is_right_and_faults_are_survived(world, pair):
     master = world.master()
     listener = world.listener(*TYPES)
     camera = world.camera(camera_config(world.folder, pair))
-    says(bdis, "found /endo/left/image_raw and /endo/right/image_raw", "images are rectified: camera_info has no distortion or rotation")
+    says(
+        bdis,
+        "found /endo/left/image_raw and /endo/right/image_raw",
+        "images are rectified: camera_info has no distortion or rotation",
+    )
     for topic in TYPES:
         more(listener, topic, 2)
     check_same_header(listener)

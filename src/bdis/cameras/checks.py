@@ -19,7 +19,7 @@ _AGREEMENT_PX = 3.0  # a feature and the result agree if their disparities diffe
 
 @dataclass(frozen=True)
 class RectificationCheck:
-    """Outcome of :func:`check_rectification`.
+    """Outcome of :func:`bdis.check_rectification`.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ def uncertainty(found: Comparison) -> dict[str, float]:
     Parameters
     ----------
     found : Comparison
-        What :func:`compare` returned.
+        What :func:`bdis.evaluation.metrics.compare` returned.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def error_coverage(found: Comparison) -> Floats:
     Parameters
     ----------
     found : Comparison
-        What :func:`compare` returned.
+        What :func:`bdis.evaluation.metrics.compare` returned.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def reliability(found: Comparison) -> dict[str, list[float]]:
     Parameters
     ----------
     found : Comparison
-        What :func:`compare` returned.
+        What :func:`bdis.evaluation.metrics.compare` returned.
 
     Returns
     -------

@@ -41,7 +41,7 @@ class Score:
     interval_95 : float
         Mean half width of the interval of 95 %, px.
     log_score : float
-        Mean negative log density of the disparity error under the claimed law (:mod:`bdis.common.law`), nats, of a
+        Mean negative log density of the disparity error under the claimed law (``bdis.common.law``), nats, of a
         density per px.  Smaller is better: it is smallest if the law is true, and narrow.
     ause : float
         Area under the sparsification error, mm (px without a rig).
@@ -74,7 +74,7 @@ def score(found: Comparison) -> Score:
     Parameters
     ----------
     found : Comparison
-        What :func:`compare` returned.
+        What :func:`bdis.evaluation.metrics.compare` returned.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def score(found: Comparison) -> Score:
 
 
 def score_result(result: StereoResult, frame: Frame) -> Score:
-    """The metrics of a result: :func:`compare` and :func:`score` in one call.
+    """The metrics of a result: :func:`bdis.evaluation.metrics.compare` and ``score`` in one call.
 
     Parameters
     ----------

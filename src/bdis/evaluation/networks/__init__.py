@@ -41,8 +41,8 @@ def load_network(
     max_disparity : float
         px; time and memory grow with it, in steps of 16.
     **options
-        Of :class:`NetworkOptions`.  How the weights were trained is known of the published ones, of others it is
-        assumed, with a warning.
+        Of :class:`bdis.evaluation.networks.NetworkOptions`.  How the weights were trained is known of the published
+        ones, of others it is assumed, with a warning.
 
     Returns
     -------

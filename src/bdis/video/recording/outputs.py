@@ -43,7 +43,7 @@ class RecordingPlan:
     Attributes
     ----------
     save : tuple of str
-        Names of :data:`OUTPUTS`.
+        Names of :data:`bdis.video.recording.OUTPUTS`.
     shape : (int, int)
         Height and width of the rectified images.
     rig : Rig, optional
