@@ -125,7 +125,7 @@ $(DIST)/.installed: Makefile
 
 $(DOCS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --editable '.[docs]'
+	$(DOCS)/bin/python -m pip install --quiet --editable '.[docs,images]'
 	touch $@
 
 clean:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import bdis
-from bdis.connections import igtl
+from bdis.connections.igtl import HEADER_BYTES, parse_header
 from bdis.video.live.igtl import DEPTH, IgtlOutput
 from bdis.video.live.listening import Address
 
@@ -29,8 +29,8 @@ with IgtlOutput(Address("127.0.0.1", 0), source.rig) as output:
 print(f"{output.sent} frames sent, {output.dropped} dropped")
 
 # What the client got; 0 is an unknown depth.
-while header_bytes := client.read(igtl.HEADER_BYTES):
-    header = igtl.parse_header(header_bytes)
+while header_bytes := client.read(HEADER_BYTES):
+    header = parse_header(header_bytes)
     body = client.read(header.body_bytes)
     if header.device == DEPTH:
         depth_mm = np.frombuffer(body, "<f4", offset=72).reshape(120, 160)

@@ -99,12 +99,12 @@ def test_the_gallery_has_ten_examples():
     ],
 )
 def test_links_are_right_on_the_site(link, on_the_site):
-    page = DOCS / "start" / "install.md"
+    page = DOCS / "start" / "own_video.md"
     assert links.for_site(link, page, DOCS, "https://host/bdis") == on_the_site
 
 
 def test_without_an_address_of_the_source_code_the_text_stays():
-    page = DOCS / "start" / "install.md"
+    page = DOCS / "start" / "own_video.md"
     assert links.for_site("see [the rig](../../src/bdis/cameras/rig.py).", page, DOCS, None) == "see the rig."
     assert links.source_url({}) is None
     assert links.source_url({"urls": {"Homepage": "https://host/a", "Source": "https://host/b/"}}) == "https://host/b"
