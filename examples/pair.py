@@ -15,16 +15,26 @@ from bdis.synthetic import render
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "examples-output")
 folder.mkdir(parents=True, exist_ok=True)
 
-# Your own pair:  left, right = bdis.read_image("left.png"), bdis.read_image("right.png")
-#                 rig = bdis.Rig.load("calibration.yaml")
+# %%
+# The pair, and the cameras that took it. Of your own::
+#
+#     left, right = bdis.read_image("left.png"), bdis.read_image("right.png")
+#     rig = bdis.Rig.load("calibration.yaml")
+
 pair = render("tissue", seed=7)
 left, right = pair.left, pair.right
 rig = bdis.Rig(focal_px=pair.focal_px, cx=pair.cx, cy=pair.cy, baseline_mm=pair.baseline_mm, size=(640, 480))
+
+# %%
+# Match, and convert to mm.
 
 matcher = bdis.StereoMatcher("balanced", variance=True)
 result = matcher.match(left, right)
 depth_mm = rig.depth(result)
 cloud = rig.cloud(result, colors=left, max_depth_mm=200)
+
+# %%
+# Files, and what to look at first.
 
 bdis.write_depth(folder / "depth.tiff", depth_mm)
 bdis.write_ply(folder / "cloud.ply", cloud)

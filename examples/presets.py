@@ -30,12 +30,11 @@ for (above, below), preset in zip(axes.T, presets):
     print(
         f"{preset:9} {result.coverage:6.1%} {np.median(error_px[scored]):17.2f} {(error_px[scored] > 1).mean():23.1%}"
     )
-    above.imshow(result.disparity, cmap="turbo", vmin=farthest, vmax=nearest)
-    errors = below.imshow(error_px, cmap="magma", vmin=0, vmax=2)
+    above.imshow(result.disparity, cmap=plt.cm.turbo.with_extremes(bad="lightgrey"), vmin=farthest, vmax=nearest)
+    errors = below.imshow(error_px, cmap=plt.cm.magma.with_extremes(bad="lightgrey"), vmin=0, vmax=2)
     above.set_title(preset)
 for axis in axes.flat:
     axis.set_axis_off()
-    axis.set_facecolor("#c9cdd2")
 figure.colorbar(errors, ax=axes[1], label="error, px")
 figure.savefig(folder / "presets.png")
 print(f"written to {folder}: presets.png")

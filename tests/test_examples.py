@@ -35,6 +35,6 @@ def test_example_runs_and_writes_its_files(name, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_example_is_short_and_says_what_it_does(name):
     text = (EXAMPLES / f"{name}.py").read_text()
-    assert len(text.splitlines()) <= 46
+    assert len([line for line in text.splitlines() if line and not line.startswith("#")]) <= 40
     assert text.startswith('"""')
     assert f"python examples/{name}.py [FOLDER]" in text

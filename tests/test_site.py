@@ -55,13 +55,23 @@ def text_of_all_pages():
     return "".join(page.read_text() for page in PAGES)
 
 
+LISTED = sorted(re.findall(r"^(?:   |\.\. py:data:: )(bdis\.[\w.]+)$", API, re.MULTILINE))
+
+
 def test_every_public_name_is_in_the_reference():
-    listed = re.findall(r"^   (bdis\.[\w.]+)$|^\.\. py:data:: (bdis\.[\w.]+)$", API, re.MULTILINE)
-    listed = {one or other for one, other in listed}
-    assert {f"bdis.{name}" for name in bdis.__all__} <= listed
-    for name in listed:
-        module, _, attribute = name.rpartition(".")
-        assert hasattr(importlib.import_module(module), attribute), name
+    assert {f"bdis.{name}" for name in bdis.__all__} <= set(LISTED)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_the_reference_lists_exists_and_is_documented(name):
+    module, _, attribute = name.rpartition(".")
+    value = getattr(importlib.import_module(module), attribute)
+    if not attribute.isupper():
+        assert value.__doc__
+    if isinstance(value, type):
+        for inner, member in vars(value).items():
+            if not inner.startswith("_") and (callable(member) or isinstance(member, property | classmethod)):
+                assert member.__doc__, f"{name}.{inner}"
 
 
 @pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "examples").glob("*.py"))], ids=lambda page: page.name)
@@ -93,6 +103,7 @@ def test_the_gallery_has_ten_examples():
         ("[usage](../usage.md#files)", "[usage](../usage.md#files)"),
         ("[B](../../BENCHMARK.md#memory)", "[B](../project/benchmark.md#memory)"),
         ("[code](../../src/bdis/cameras/rig.py)", "[code](https://host/bdis/blob/main/src/bdis/cameras/rig.py)"),
+        ("[script](../../examples/pair.py)", "[script](../generated/gallery/pair.rst)"),
         ("[tests](../../tests)", "[tests](https://host/bdis/tree/main/tests)"),
         ("![picture](../preview.png)", "![picture](../preview.png)"),
         ("[elsewhere](https://example.org/a.md)", "[elsewhere](https://example.org/a.md)"),

@@ -5,15 +5,19 @@ import os
 import shutil
 from pathlib import Path
 
-_FIRST_CELL = (
-    "import sys\n\nsys.argv = sys.argv[:1]  # the scripts take a folder as argument; here it is examples-output"
-)
+_FIRST_CELL = """import sys
+import time
+
+import matplotlib
+
+matplotlib.use("agg")  # pictures are shown at the end
+started = time.time()
+sys.argv = sys.argv[:1]  # as a script it takes a folder as argument; here that is examples-output"""
 _LAST_CELL = """from IPython.display import Image, display
 
 for picture in sorted(folder.rglob("*.png")):
-    display(Image(picture))"""
-
-
+    if picture.stat().st_mtime >= started:
+        display(Image(picture))"""
 _ORDER = (  # from the first steps on; others follow by name
     "pair", "raw_cameras", "video", "uncertainty", "presets", "measure", "rows", "own_rig", "other_matchers",
     "compare_methods",

@@ -1,13 +1,16 @@
 """Links of the pages, as they are right on a code host, made right for the site.
 
-A page links to files of the repository by their path. On the site, a link to another page stays as it is, one to a file
-that is shown on a page of its own (``_SHOWN``) leads to that page, and one to any other file leads to the source code
-at the address that pyproject.toml names in ``project.urls``; as long as it names none, the text is left without a link.
+A page links to files of the repository by their path. On the site, a link to another page stays as it is, and one to a
+file that is shown on a page of its own (``_SHOWN``, and the examples of the gallery) leads to that page. A link to any
+other file leads to the source code at the address that pyproject.toml names in ``project.urls``; as long as it names
+none, the text is left without a link.
 """
 
 import os
 import re
 from pathlib import Path
+
+from .gallery import titled
 
 _NAMES = ("Source", "Source code", "Repository", "Homepage")  # in project.urls, the first that is there
 _BRANCH = "main"
@@ -56,8 +59,9 @@ def for_site(text: str, page: Path, docs: Path, url: str | None, folder: Path | 
         inside = target.relative_to(docs.parent).as_posix()
         if target.is_relative_to(docs) and target != docs:
             return f"[{words}]({_from(page, target)}{anchor})"
-        if inside in _SHOWN:
-            return f"[{words}]({_from(page, docs / _SHOWN[inside])}{anchor})"
+        shown = _SHOWN.get(inside) or _in_gallery(target)
+        if shown:
+            return f"[{words}]({_from(page, docs / shown)}{anchor})"
         kind = "tree" if target.is_dir() else "blob"
         return f"[{words}]({url}/{kind}/{_BRANCH}/{inside}{anchor})" if url else words
 
@@ -65,6 +69,12 @@ def for_site(text: str, page: Path, docs: Path, url: str | None, folder: Path | 
         return f"![{found[1]}]({_from(page, (folder / found[2]).resolve())})"
 
     return _IMAGE.sub(image, _LINK.sub(link, _INCLUDE.sub(include, text)))
+
+
+def _in_gallery(target: Path) -> str | None:
+    """The page of an example, if it has one."""
+    is_shown = target.parent.name == "examples" and target.stem in titled(target.parent)
+    return f"generated/gallery/{target.stem}.rst" if is_shown else None
 
 
 def _from(page: Path, target: Path) -> str:
