@@ -130,6 +130,7 @@ class Bag:
         return self._files[message.file].read_start(message.entry, size)
 
     def close(self) -> None:
+        """Close all files."""
         for file in self._files:
             file.close()
 
