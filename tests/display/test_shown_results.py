@@ -129,9 +129,9 @@ def test_html_is_well_formed_small_quick_and_has_no_script(pair, result, rig, re
     large = noise(1080, 1920)
     big_frame = frame_of(type("Pair", (), {"left": np.zeros((1080, 1920, 3), np.uint8), "right": None}), large)
     for each in (result, rig, rectifier, matcher, frame_of(pair, result), noise(121, 161), large, big_frame):
-        begin = time.perf_counter()
+        begin = time.process_time()  # of this process: others may be at work as well
         html = each._repr_html_()
-        assert time.perf_counter() - begin < 1.0
+        assert time.process_time() - begin < 1.0
         assert len(html) < 100_000
         tags = Tags(html)
         assert {tag for tag, _ in tags.found} <= {
