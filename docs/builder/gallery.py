@@ -75,7 +75,7 @@ def configuration(docs: Path, root: Path) -> dict:
         "examples_dirs": str(root / "examples"),
         "gallery_dirs": "generated/gallery",
         "filename_pattern": r"\.py$",
-        "ignore_pattern": rf"[\\/](?!(?:{'|'.join(titled(root / 'examples'))})\.py$)[^\\/]*$",
+        "ignore_pattern": rf"(?:^|[\\/])(?!(?:{'|'.join(titled(root / 'examples'))})\.py$)[^\\/]*$",
         "within_subsection_order": FromFirstSteps,
         "reset_argv": arguments,
         "image_scrapers": (WrittenPictures(written),),
