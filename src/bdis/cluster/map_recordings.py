@@ -65,7 +65,7 @@ def map_recordings(
         Cut recordings into pieces of so many frames (a multiple of 25), so that one uses many workers.  Then all
         sources are opened before this function returns.  Default: a recording is one task.
     **options
-        Of :class:`bdis.video.recording.run_request.RunRequest`: save, every, start, stop, preset, assignments,
+        Of ``bdis.video.recording.run_request.RunRequest``: save, every, start, stop, preset, assignments,
         average_frames, max_depth_mm, near_far, steps_per_mm.
 
     Returns

@@ -52,7 +52,7 @@ def export_frames(
     folder : str or path-like
         A new or empty folder.
     layout : str
-        A key of :data:`LAYOUTS`.
+        A key of ``LAYOUTS``.
     plan : ExportPlan
         The cameras, and the choices of the user.
     progress : callable

@@ -23,7 +23,7 @@ class BagPlan:
     Attributes
     ----------
     contents : tuple of str
-        Names of :data:`bdis.connections.ros.depth_bag.CONTENTS`.
+        Names of ``bdis.connections.ros.depth_bag.CONTENTS``.
     namespace : str
         What the names of all topics begin with.
 
