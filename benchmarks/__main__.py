@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bdis.common.machine import machine
 
-from . import accuracy, bags, beyond, real, report, resources, speed, streaming, uncertainty
+from . import accuracy, bags, beyond, live_outputs, real, report, resources, speed, streaming, uncertainty
 from .data import frame_sets
 
 SECTIONS = {
@@ -21,6 +21,7 @@ SECTIONS = {
     "video": lambda sets, rounds: beyond.video(),
     "streaming": lambda sets, rounds: streaming.streaming(rounds),
     "bags": lambda sets, rounds: bags.bags(rounds),
+    "live": lambda sets, rounds: live_outputs.live(rounds),
     "start": lambda sets, rounds: resources.start(),
     "sizes": lambda sets, rounds: speed.sizes(rounds),
     "memory": lambda sets, rounds: resources.memory(),

@@ -1,9 +1,7 @@
-"""``python -m benchmarks.live_outputs [FRAMES]``: what sending to OpenIGTLink and Foxglove costs, at 640x480.
+"""What sending to OpenIGTLink and Foxglove costs, at 640x480.
 
 Matching alone, with each output and nobody connected, with a client that reads, and with one that never reads, taking
-turns in one process; the clients are processes of their own.  Printed are medians over the turns: frames/s if frames
-are matched one after the other, and at 25 frames/s the time to match one, the share of frames that the client got, and
-the time from when a frame was matched until its last byte was there.
+turns in one process; the clients are processes of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import contextlib
 import multiprocessing
 import socket
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,41 +23,41 @@ from bdis.video.live.igtl import STATUS, IgtlOutput
 from bdis.video.live.listening import Address
 from bdis.video.stream.depth_stream import DepthFrame
 
-HEIGHT, WIDTH, RATE, TURNS = 480, 640, 25.0, 5
-DISTINCT = 4
+HEIGHT, WIDTH, RATE = 480, 640, 25.0
+FRAMES, DISTINCT = 40, 4  # of each measurement, and how many of them are different
 KINDS: dict[str, Callable[..., LiveOutput] | None] = {
-    "none": None, "OpenIGTLink": IgtlOutput, "Foxglove": FoxgloveOutput,
+    "nothing sent": None, "OpenIGTLink": IgtlOutput, "Foxglove": FoxgloveOutput,
 }  # fmt: skip
-CLIENTS = ("nobody", "reads", "never reads")
+CLIENTS = ("nobody connected", "a client that reads", "a client that never reads")
 
 
-def main() -> None:
-    """Measure and print the table."""
-    frames = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+def live(rounds: int) -> dict:
+    """Of each output and client, medians over the rounds.
+
+    ``fps`` if frames are matched one after the other; at 25 frames/s ``match_ms`` is the time to match one, and of a
+    client that reads ``received`` is the share of frames that it got and ``latency_ms`` the time from when a frame was
+    matched until its last byte was there.
+    """
     pairs = [render("tissue", HEIGHT, WIDTH, frame=index, baseline_mm=5.0) for index in range(DISTINCT)]
     rig = bdis.Rig(pairs[0].focal_px, pairs[0].cx, pairs[0].cy, pairs[0].baseline_mm)
     matcher = bdis.StereoMatcher("balanced", variance=True)
     cases = [(kind, client) for kind in KINDS for client in (CLIENTS if KINDS[kind] else CLIENTS[:1])]
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {case: [] for case in cases}
     _run(matcher, pairs, None, 10, None)  # loads the kernels
-    for _ in range(TURNS):
+    for _ in range(rounds):
         for kind, client in cases:
             with _case(kind, client, rig) as (output, received):
-                fastest, _ = _run(matcher, pairs, output, frames, None)
+                fastest, _ = _run(matcher, pairs, output, FRAMES, None)
             with _case(kind, client, rig) as (output, received):
-                _, match_ms = _run(matcher, pairs, output, frames, RATE)
+                _, match_ms = _run(matcher, pairs, output, FRAMES, RATE)
                 time.sleep(0.3)
-            got, latency = received()
-            found[kind, client].append((fastest, match_ms, got / frames, latency))
-    print("| output | client | frames/s | ms to match, at 25 frames/s | received | latency, ms |")
-    print("|---|---|---|---|---|---|")
-    for (kind, client), turns in found.items():
-        fps, match_ms, got, latency = (statistics.median(column) for column in zip(*turns))
-        reads = client == "reads"
-        print(
-            f"| {kind} | {client} | {fps:.1f} | {match_ms:.2f} | {f'{got:.0%}' if reads else ''} "
-            f"| {f'{latency:.1f}' if reads else ''} |"
-        )
+            got, latency_ms = received()
+            found[kind, client].append((fastest, match_ms, got / FRAMES, latency_ms))
+    names = ("fps", "match_ms", "received", "latency_ms")
+    return {
+        f"{kind}, {client}": dict(zip(names, (statistics.median(column) for column in zip(*turns))))
+        for (kind, client), turns in found.items()
+    }
 
 
 def _run(
@@ -89,18 +86,18 @@ def _case(kind: str, client: str, rig: bdis.Rig) -> Iterator[tuple[LiveOutput | 
         yield None, lambda: (0, 0.0)
         return
     with create(Address("127.0.0.1", 0), rig) as output:
-        if client == "nobody":
+        if client == CLIENTS[0]:
             yield output, lambda: (0, 0.0)
             return
         mine, theirs = multiprocessing.get_context("spawn").Pipe()
         process = multiprocessing.get_context("spawn").Process(
             target=_foxglove_client if kind == "Foxglove" else _igtl_client,
-            args=(output.address.port, client == "reads", theirs),  # type: ignore[attr-defined]
+            args=(output.address.port, client == CLIENTS[1], theirs),  # type: ignore[attr-defined]
         )
         process.start()
         mine.recv()  # it is connected
-        yield output, lambda: mine.recv() if client == "reads" else (0, 0.0)
-    if client != "reads":
+        yield output, lambda: mine.recv() if client == CLIENTS[1] else (0, 0.0)
+    if client != CLIENTS[1]:
         process.terminate()
     process.join(10)
 
@@ -145,7 +142,3 @@ def _foxglove_client(port: int, reads: bool, pipe: Any) -> None:
             if isinstance(content, bytes) and channels[int.from_bytes(content[1:5], "little")] == foxglove.DEPTH:
                 latencies.append(time.time() - int.from_bytes(content[5:13], "little") / 1e9)
     _report(pipe, latencies)
-
-
-if __name__ == "__main__":
-    main()

@@ -139,6 +139,17 @@ def _bags(found: dict) -> str:
     return _rows(["", *found], [[name, *(f"{size[name]:.0f}" for size in found.values())] for name in names])
 
 
+def _live(found: dict) -> str:
+    rows = [
+        [
+            name, f"{m['fps']:.0f}", f"{m['match_ms']:.1f}",
+            *((f"{m['received']:.0%}", f"{m['latency_ms']:.1f}") if m["received"] else ("", "")),
+        ]
+        for name, m in found.items()
+    ]  # fmt: skip
+    return _rows(["", "frames/s", "ms to match, at 25 frames/s", "received", "latency, ms"], rows)
+
+
 def _sizes(found: dict) -> str:
     rows = [
         [
@@ -182,6 +193,7 @@ _TABLES: dict[str, Callable[[dict], str]] = {
     "video": _video,
     "streaming": _streaming,
     "bags": _bags,
+    "live": _live,
     "start": _start,
     "sizes": _sizes,
     "memory": _memory,
@@ -312,6 +324,16 @@ have disparity, depth and sigma (float32, not compressed), and in the last line 
 has the depth in 16 bits.
 
 {_bags(results["bags"])}
+
+## Live outputs
+
+`balanced` with its variance, 640x480, while OpenIGTLink or Foxglove gets depth, sigma, image and cloud; clients are
+processes of their own on the same two cores. Frames/s if frames are matched one after the other; at 25 frames/s the
+time to match one, how many frames the client got, and the time from when a frame was matched until its last byte was
+there. `python -m pytest -s tests/torture/ros.py -k latency` measures ROS 1, from the stamp of an image to a listener
+that has its depth.
+
+{_live(results["live"])}
 
 ## Start-up
 

@@ -85,21 +85,10 @@ def test_other_settings_have_the_same_columns():
 
 def test_the_page_has_both_tables(monkeypatch):
     """With other sections left empty, as they take long to measure."""
-    for name in (
-        "steady",
-        "scores",
-        "real",
-        "steps",
-        "edges",
-        "video",
-        "streaming",
-        "bags",
-        "start",
-        "sizes",
-        "memory",
-    ):
+    shared = "real", "steps", "edges", "video", "streaming", "bags", "live", "start", "sizes", "memory"
+    for name in ("steady", "scores", *shared):
         monkeypatch.setattr(report, f"_{name}", lambda found: "")
-    names = "accuracy", "real", "ablation", "steps", "edges", "video", "streaming", "bags", "start", "sizes", "memory"
+    names = "accuracy", "ablation", *shared
     figures = uncertainty.figures([comparison(np.linspace(-2, 2, 1000), np.ones(1000))])
     results = dict.fromkeys(names) | {
         "machine": {"cores": 1},

@@ -96,5 +96,5 @@ def test_latency(world, preset, topics, capfd):
             f"in bdis {after['latency_ms']:.1f} ms; "
             f"{len(heard) / seconds:.1f} frames/s, {left_out} left out",
         )
-    assert len(heard) > SECONDS  # on a machine that is busy with other things
+    assert len(heard) > RATE / 2 * SECONDS
     assert "Traceback" not in bdis.lines.text()
