@@ -170,7 +170,7 @@ def label_level(level, parent, settings):
 
 def add_detail(levels, labels, surface, settings):
     """px of the image for each of its pixels, from the ``surface`` and the ``labels`` of the finest level that is
-    searched, and from labels on finer levels; and the label of each pixel.
+    searched, and from labels on finer levels; the label of each pixel, and the precision of the refinement.
     """
     number = settings.finest_level
     for level in levels:
@@ -184,21 +184,22 @@ def add_detail(levels, labels, surface, settings):
     disparity = naive_detail.choose(
         left, right, surface, labels.disparity, 2**settings.finest_level, 2**number, image.scale
     )
-    if settings.refinement_rounds:
-        grey = left / image.scale, right / image.scale
-        disparity, _ = naive_variational.refine(
-            *grey, *image.seen, disparity, settings.refinement_rounds, settings.refinement_smoothing
-        )
-    return disparity, nearest
+    grey = left / image.scale, right / image.scale
+    disparity, precision = naive_variational.refine(
+        *grey, *image.seen, disparity, settings.refinement_rounds, settings.refinement_smoothing
+    )
+    return disparity, nearest, precision if settings.refinement_rounds else np.inf
 
 
-def judge_detail(detail, labels, image, surface, known, surface_variance, settings):
+def judge_detail(detail, labels, precision, image, surface, known, surface_variance, settings):
     """Disparity, probability and variance at full resolution; what the right camera does not see is unknown, or lies
     with the background.
     """
     wide = naive_detail.enlarged(surface, 2**settings.finest_level, detail.shape)
     mismatch = naive_detail.mismatch(*image.images, detail, image.scale)
-    variance = naive_detail.variance(detail, wide, labels, surface_variance, mismatch, naive_surface.DETAIL_WEIGHTS)
+    variance = naive_detail.variance(
+        detail, wide, labels, precision, surface_variance, mismatch, naive_surface.DETAIL_WEIGHTS
+    )
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
     if settings.dense:
@@ -234,6 +235,7 @@ def search_along(level, surface, settings):
         usable = naive_surface.warp_usable(level.pair.usable_right[:, inside], surface)
         pair.usable_right = np.pad(usable, ((0, 0), (Pair.pad, Pair.pad)), "edge")
     reach = settings.search_radius * 2**level.number
+    settings = replace(settings, overlap=settings.slanted_overlap)
     near = replace(settings, min_disparity=-reach, max_disparity=reach, propagate=False)
     patches = search_level(pair, None, pair.width, 1.0, level.scale, level.number, near)
     rest, probability = fuse_patches(patches, pair, settings, level.scale, 0)
@@ -259,9 +261,10 @@ def fit_surface(level, found, settings):
     strength = settings.smoothing or naive_surface.DEFAULT_STRENGTH
     bonds = naive_surface.bonds(left, strength, sharpness)
     robust = settings.smoothing_rounds, settings.outlier_distance
-    surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
     if not follows_surface(settings):
+        surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
         return (surface, density, spread), density, found, np.ones(level.shape, bool)
+    surface, density, _ = naive_surface.fit_surface(found.disparity, bonds, 0, 1)
     rest, usable = search_along(level, surface, settings)
     return naive_surface.fit_surface(surface + rest.disparity, bonds, *robust), density, rest, usable
 
@@ -403,8 +406,8 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     if labels is not None:  # beyond the paper
         surface = found.disparity if settings.dense else found.surface
         moved = [level.moved(rows) for level in levels]
-        known, (detail, nearest) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
-        disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, settings)
+        known, (detail, *found) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
+        disparity, variance = judge_detail(detail, *found, moved[-1], surface, known, variance, settings)
         follows_law = True
     variance = settings.sigma_scale**2 * variance
     if labels is not None:

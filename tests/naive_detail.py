@@ -11,6 +11,7 @@ from tests.naive_labels import fill_from_background, shifted
 RADIUS = 2  # px, windows are 5x5
 LARGEST_DIFFERENCE = 4.0  # grey levels per px
 CLEARLY = 0.4  # grey levels per px
+NEAR = 0.5  # px
 BLOCK = 8  # px
 JUMP = 3.0  # px
 TEXTURE = 4.0  # grey levels per px
@@ -61,10 +62,15 @@ def window_sums(values):
     return sum(shifted(values, j, i) for j in around for i in around)
 
 
+def gain(left, right, surface, labels, scale):
+    """How much less gradients differ under the label than under the surface, as stored; 0 where both lie together."""
+    by_surface, by_labels = (difference(left, right, values, scale) for values in (surface, labels))
+    return np.where(np.abs(surface - labels) > NEAR, by_surface - by_labels, 0)
+
+
 def advantage(left, right, surface, labels, scale):
     """By how much a label explains the images better than the surface, grey levels per px."""
-    by_surface, by_labels = (window_sums(difference(left, right, values, scale)) for values in (surface, labels))
-    return (by_surface - by_labels) / (2 * scale * (2 * RADIUS + 1) ** 2)
+    return window_sums(gain(left, right, surface, labels, scale)) / (2 * scale * (2 * RADIUS + 1) ** 2)
 
 
 def blocks_of(values):
@@ -157,14 +163,15 @@ def mismatch(left, right, disparity, scale):
     return around(differences, 2).mean(0) / (around(strengths, 2).mean(0) + FAINT * 2 * scale)
 
 
-def variance(disparity, surface, labels, surface_variance, mismatch, weights):
+def variance(disparity, surface, labels, precision, surface_variance, mismatch, weights):
     """px^2, from what tells of errors."""
     near = around(disparity, 1)
     jump = np.minimum(near.max(0) - near.min(0), FARTHEST) * mismatch
-    bend = np.minimum(np.abs(disparity - around(disparity, 4).mean(0)), FARTHEST)
+    every_second = [shifted(disparity, j, i) for j in range(-4, 5, 2) for i in range(-4, 5, 2)]
+    bend = np.minimum(np.abs(disparity - np.mean(every_second, 0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_jump, by_bend, by_move, by_label, by_hole = weights
+    by_surface, by_jump, by_bend, by_move, by_label, by_loose, by_hole = weights
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
     unsure = (by_surface + by_label * apart + by_hole * guessed) * surface_variance
-    return unsure + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2
+    return unsure + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2 + by_loose / (1 + precision)

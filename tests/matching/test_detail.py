@@ -79,9 +79,9 @@ def test_every_pixel_takes_the_surface_or_its_label(size, levels):
     np.testing.assert_allclose(candidates.labels[:, :width], labels, atol=1e-5)
     known = ~np.isnan(naive_detail.repeated(found, found_px, size))
     np.testing.assert_array_equal(candidates.known[:, :width], known)
-    by_surface, by_labels = (naive_detail.difference(left, right, values, scale) for values in (wide, labels))
+    gain = naive_detail.gain(left, right, wide, labels, scale)
     # Under a disparity that is off by 1e-6 px in float32 a gradient of thousands moves by as many thousandths.
-    np.testing.assert_allclose(candidates.gain[:, :width], by_surface - by_labels, atol=0.1)
+    np.testing.assert_allclose(candidates.gain[:, :width], gain, atol=0.1)
 
     reference = naive_detail.choose(left, right, surface, found, surface_px, found_px, scale)
     margin = np.abs(naive_detail.advantage(left, right, wide, labels, scale) - naive_detail.CLEARLY)
@@ -137,13 +137,13 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         smallest=-1.0, largest=12.0, largest_variance=1e6, min_probability=0.1, is_dense=is_dense, is_given=False,
         has_variance=True, judges_variance=True,
     )  # fmt: skip
-    surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
-    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "hole": 0.3, "unseen": 0.0,
-               "largest_surface": 1e6}  # fmt: skip
+    surface, labels, precision = (rng.uniform(0, 9, size) for _ in range(3))
+    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "loose": 0.4, "hole": 0.3,
+               "unseen": 0.0, "largest_surface": 1e6}  # fmt: skip
     gradients = [np.ascontiguousarray(padded(naive_detail.gradient(np.rint(image))), np.int16) for image in images]
     cues = Cues(
-        surface=map_of(surface).values, labels=map_of(labels).values, gradient_left=gradients[0],
-        gradient_right=gradients[1], grey=1.0,
+        surface=map_of(surface).values, labels=map_of(labels).values, precision=map_of(precision).values,
+        gradient_left=gradients[0], gradient_right=gradients[1], grey=1.0,
     )  # fmt: skip
     kernels.write_detail(
         map_of(detail), cues, DoubtWeights(**weights), rules, result, Map(values=variance, width=size[1]),
@@ -152,7 +152,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
 
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
     mismatch = naive_detail.mismatch(*(np.rint(image) for image in images), detail, 1.0)
-    doubt = naive_detail.variance(detail, surface, labels, 1.0, mismatch, list(weights.values())[:6])
+    doubt = naive_detail.variance(detail, surface, labels, precision, 1.0, mismatch, list(weights.values())[:7])
     is_covered, is_unmatched = naive_detail.covered(expected, mismatch), mismatch > naive_detail.UNMATCHED
     assert is_covered.any()
     assert (is_unmatched & ~is_covered).any()

@@ -75,7 +75,7 @@ def test_enlarging(size, unknown):
     np.testing.assert_allclose(out.probability, reference[1], rtol=1e-5, atol=1e-6)
 
     variance = Map(values=np.empty(size, np.float32), width=width)
-    kernels.enlarge_variance(map_of(disparity), variance, False, alone())
+    kernels.enlarge_map(map_of(disparity), variance, 4, False, alone())
     np.testing.assert_allclose(variance.values, 2 * reference[0], rtol=1e-5, atol=1e-5)  # fourfold, not double
 
 

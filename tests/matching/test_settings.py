@@ -151,6 +151,7 @@ OUT_OF_RANGE = {
     "bits": ((7, 17, 0, -8), "None or from 8 to 16"),
     "patch_size": ((2, 3, 7, 18, 0, -8), "an even number from 4 to 16"),
     "overlap": ((-0.01, 0.96, 1, np.inf), "from 0 to 0.95"),
+    "slanted_overlap": ((-0.01, 0.96, 1, np.inf), "from 0 to 0.95"),
     "stride_rounding": (("nearest", "Up", ""), "one of 'down', 'up'"),
     "finest_level": ((5, -1), "from 0 to 4"),
     "coarsest_level": ((0, 11, -1), r"None or from finest_level \(1\) to 10"),

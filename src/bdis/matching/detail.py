@@ -96,10 +96,20 @@ class Detail:
         self._lines = for_members([DetailLine(sums=arena.zeros(sums, np.float32)) for _ in threads])
         self._covered = for_members([covered_line(width, arena) for _ in threads])
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
+        self._disparity = empty_map(height, width, arena)
+        self.refinement: VariationalRefinement | None = None
         self._weights = doubt_weights(judges_given, settings.sigma_scale)
+        if settings.refinement_rounds and not judges_given:
+            self.refinement = VariationalRefinement(
+                left, right, seen_left, seen_right, self._disparity, settings, arena
+            )
+            precision = self.refinement.precision
+        else:
+            precision = self._disparity  # is not read
+            self._weights.update(loose=0.0)
         self._cues = Cues(
-            surface=planes[0], labels=planes[1], gradient_left=gradients[0], gradient_right=gradients[1],
-            grey=float(settings.intensity_scale),
+            surface=planes[0], labels=planes[1], precision=precision.values, gradient_left=gradients[0],
+            gradient_right=gradients[1], grey=float(settings.intensity_scale),
         )  # fmt: skip
         self._rules = DetailRules(
             # What is given stays as it is, in whatever range.
@@ -112,14 +122,8 @@ class Detail:
             has_variance=bool(settings.variance),
             judges_variance=settings.variance is True,
         )
-        self._disparity = empty_map(height, width, arena)
-        self.refinement: VariationalRefinement | None = None
         self.given: Array | None = None
         self._given = empty_padded_map(self._disparity, arena) if judges_given else None
-        if settings.refinement_rounds and not judges_given:
-            self.refinement = VariationalRefinement(
-                left, right, seen_left, seen_right, self._disparity, settings, arena
-            )
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Replace the result."""

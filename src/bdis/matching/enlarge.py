@@ -56,18 +56,25 @@ class Enlarge:
     ):  # fmt: skip
         self._seen = seen
         self._fill_maps = kernels.enlarge_maps if number > 0 else kernels.copy_maps
-        self._fill_variance = kernels.enlarge_variance if number > 0 else kernels.copy_variance
+        self._fill_map = kernels.enlarge_map if number > 0 else kernels.copy_map
         between = [halved(*size, n) for n in range(number - 1, 0, -1)]
         nothing = np.zeros((1, 1), np.float32)  # until there is a result to fill
         self.result = Maps(disparity=nothing, probability=nothing, width=size[1])
         self.result_variance = Map(values=nothing, width=size[1])
+        self._disparity = Map(values=nothing, width=size[1])
         self._in_place_of_probability = Map(values=nothing, width=size[1])
-        self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self.result]
-        self._variances: list[list[Map]] = []
-        for source, target in ((variance, self.result_variance), (judged, self._in_place_of_probability)):
+        self._maps: list[Maps] = []  # disparity and probability, from the finest level to the result
+        self._chains: list[tuple[list[Map], int]] = []  # single maps likewise, and the factor on their values
+        chains = [(variance, self.result_variance, 4)]
+        if judged is None:
+            self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self.result]
+        else:  # the probability would be overwritten
+            found = Map(values=maps.disparity, width=maps.width)
+            chains += [(found, self._disparity, 2), (judged, self._in_place_of_probability, 4)]
+        for source, target, factor in chains:
             if source is not None:
                 maps_between = [Map(values=arena.zeros((h, map_stride(w)), np.float32), width=w) for h, w in between]
-                self._variances.append([source, *maps_between, target])
+                self._chains.append(([source, *maps_between, target], factor))
         self.wants_variance, self._law = wants_variance, law
         self._memory = ResultMemory(*size)
 
@@ -75,6 +82,7 @@ class Enlarge:
         """Arrays that the next `run` fills: disparity, probability and, if asked for, variance."""
         arrays = self._memory.arrays(3 if self.wants_variance else 2)
         self.result.update(disparity=arrays[0], probability=arrays[1])
+        self._disparity.update(values=arrays[0])
         self._in_place_of_probability.update(values=arrays[1])
         if self.wants_variance:
             self.result_variance.update(values=arrays[2])
@@ -82,8 +90,8 @@ class Enlarge:
 
     def release(self) -> None:
         """Let go of the result: its memory can be used again as soon as the caller lets go of it, too."""
-        self.result.release()
-        self._in_place_of_probability.release()
+        for each in (self.result, self._disparity, self._in_place_of_probability):
+            each.release()
         if self.wants_variance:
             self.result_variance.release()
 
@@ -91,9 +99,9 @@ class Enlarge:
         """Fill the result."""
         for maps, larger in itertools.pairwise(self._maps):
             self._fill_maps(maps, larger, self._streams(larger is self.result), crew)
-        for chain in self._variances:
+        for chain, factor in self._chains:
             for source, target in itertools.pairwise(chain):
-                self._fill_variance(source, target, self._streams(target is chain[-1]), crew)
+                self._fill_map(source, target, factor, self._streams(target is chain[-1]), crew)
         if self._law is not None:
             kernels.apply_law(self.result, self.result_variance, self._law, crew)
         if has_hidden and self._seen is not None:
@@ -107,4 +115,5 @@ class Enlarge:
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
         law = [kernels.apply_law] if self._law is not None else []
-        return [self._fill_maps, *([self._fill_variance] if self._variances else []), *law]
+        maps, chains = [self._fill_maps] * bool(self._maps), [self._fill_map] * bool(self._chains)
+        return [*maps, *chains, *law]

@@ -39,6 +39,7 @@ class SettingNames(TypedDict, total=False):
     label_level: int | None
     label_noise: float
     slanted: bool
+    slanted_overlap: float
     refinement_rounds: int
     refinement_smoothing: float
     scatter_smoothing: float

@@ -58,12 +58,12 @@ class Settings:
         "Disparity at which the search starts: 'global' tries all on a coarse level, 'zero' is 0 as in the paper.",
         group=_SEARCH,
     )
-    max_iterations: int = setting(8, "Largest number of Lucas-Kanade steps of a patch.", group=_SEARCH, low=1, high=100)
+    max_iterations: int = setting(5, "Largest number of Lucas-Kanade steps of a patch.", group=_SEARCH, low=1, high=100)
     newton: bool = setting(
         True, "Divide each step by its slope: reaches the same disparities in half the steps.", group=_SEARCH
     )
     stop_step: float = setting(
-        0.01, "A step smaller than this ends the search of a patch.", group=_SEARCH, unit="px of a level", low=0,
+        0.04, "A step smaller than this ends the search of a patch.", group=_SEARCH, unit="px of a level", low=0,
         high=1, step=0.01,
     )
     min_disparity: float = setting(
@@ -147,6 +147,9 @@ class Settings:
     slanted: bool = setting(
         True, "Search the finest level a second time, with patches slanted as the surface.", group=_SURFACE
     )
+    slanted_overlap: float = setting(
+        0.60, "As overlap, in that second search.", group=_SURFACE, low=0, high=0.95, step=0.05
+    )
     refinement_rounds: int = setting(
         2, "Number of times that every pixel moves to where both images agree best; needs label_level.", group=_SURFACE,
         low=0, high=20,
@@ -185,7 +188,7 @@ class Settings:
         group=_REJECTION, low=0, high=1, step=0.01,
     )
     min_surface_probability: float = setting(
-        0.32, "Pixels whose surface alone has a lower probability are unknown.", group=_REJECTION, low=0, high=1,
+        0.41, "Pixels whose surface alone has a lower probability are unknown.", group=_REJECTION, low=0, high=1,
         step=0.01,
     )
     min_island: float = setting(
@@ -230,14 +233,14 @@ _WITHOUT_SURFACE: dict[str, Any] = {
     "refinement_rounds": 0, "level_weights": "1/n",
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
-    **_WITHOUT_SURFACE, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "newton": False,
-    "window_step": 0.5, "spatial_sum": True, "min_valid": 0.75, "min_probability": 0.15,
+    **_WITHOUT_SURFACE, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "stop_step": 0.01,
+    "newton": False,    "window_step": 0.5, "spatial_sum": True, "min_valid": 0.75, "min_probability": 0.15,
 }  # fmt: skip
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
-    "accurate": Settings(label_level=0, overlap=0.6, min_surface_probability=0.36),
-    "fast": Settings(**_WITHOUT_SURFACE, max_iterations=5, stop_step=0.04),
+    "accurate": Settings(label_level=0, overlap=0.6, min_surface_probability=0.43),
+    "fast": Settings(**_WITHOUT_SURFACE),
     # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
     # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.
     "paper": Settings(**_PAPER),

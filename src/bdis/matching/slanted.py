@@ -4,6 +4,8 @@ The right image is brought under the left one along the surface, so that slanted
 search finds there is what is still missing on the surface.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..vector.cache import Kernel
@@ -59,6 +61,7 @@ class SlantedSearch:
         settings: Settings,
         arena: Arena,
     ):
+        settings = replace(settings, overlap=settings.slanted_overlap)
         self._flat, self._surface = views, surface
         self.views = Views(
             left=views.left,

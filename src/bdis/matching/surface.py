@@ -69,13 +69,13 @@ class SurfaceFit:
         """Bonds between neighbours, weaker across edges of the image."""
         kernels.bind(self._guide, self.surface, self._bonds, crew)
 
-    def fit(self, found: Map, is_last: bool, crew: Crew) -> None:
-        """Through the disparities ``found``; with its spread if it ``is_last``."""
-        kernels.smooth(found, self.surface, self._lines, self._robust, False, is_last, crew)
+    def fit(self, found: Map, crew: Crew) -> None:
+        """Through the disparities ``found``, with its spread."""
+        kernels.smooth(found, self.surface, self._lines, self._robust, False, True, crew)
 
-    def fit_once(self, found: Map, crew: Crew) -> None:
-        """The same without giving outliers less weight, and with its spread."""
-        kernels.smooth(found, self.surface, self._lines, self._once, False, True, crew)
+    def fit_once(self, found: Map, has_spread: bool, crew: Crew) -> None:
+        """The same without giving outliers less weight."""
+        kernels.smooth(found, self.surface, self._lines, self._once, False, has_spread, crew)
 
     def add(self, rest: Map, crew: Crew) -> None:
         """Through the present surface plus ``rest``: what a search along it found to be missing."""
@@ -84,7 +84,7 @@ class SurfaceFit:
     def fit_wide(self, found: Map, out: Map, crew: Crew) -> None:
         """A surface that reaches across holes, into ``out``; NaN where it does not reach."""
         kernels.bind(self._guide, self.surface, self._wide_bonds, crew)
-        kernels.smooth(found, self.surface, self._lines, self._once, False, False, crew)
+        self.fit_once(found, False, crew)
         kernels.keep_known(self.surface, out, crew)
 
     def kernels(self) -> list[Kernel]:

@@ -69,9 +69,9 @@ class SurfaceSteps:
             fit.fit_wide(self._found, self.wide, crew)
         fit.bind(crew)
         if slanted is None:
-            fit.fit(self._found, True, crew)
+            fit.fit(self._found, crew)
             return
-        fit.fit(self._found, False, crew)
+        fit.fit_once(self._found, False, crew)  # outliers are left to the second fit: no worse, and faster
         kernels.keep_density(fit.surface, self.first_density, crew)
         slanted.run(has_hidden, crew)
         fit.add(slanted.rest, crew)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ..common.arrays import Array
+from ..common.arrays import Array, size_text
 from .options import RenderOptions
 from .sensor import expose
 
@@ -43,6 +43,11 @@ class RenderedPair:
     full_disparity: Array
     left_clean: Array = field(repr=False)
     right_clean: Array = field(repr=False)
+
+    def __repr__(self) -> str:
+        size, low, high = size_text(self.left.shape), self.depth_mm.min(), self.depth_mm.max()
+        cameras = f"focal {self.focal_px:.1f} px, baseline {self.baseline_mm:.2f} mm"
+        return f"RenderedPair({size}, {low:.1f} to {high:.1f} mm away, {cameras})"
 
     def with_noise(self, noise: float, noise_seed: int) -> RenderedPair:
         """The same pair with other sensor noise; fast, because nothing is rendered again.

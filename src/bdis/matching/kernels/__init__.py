@@ -5,10 +5,10 @@ from .certainty import score_by_variance, score_dense, score_scatter, score_surf
 from .covered import write_detail
 from .detail import choose_candidates, compare_candidates
 from .enlarge import (
+    copy_map,
     copy_maps,
-    copy_variance,
+    enlarge_map,
     enlarge_maps,
-    enlarge_variance,
     halve_disparity,
     hide_unseen,
     hide_unseen_variance,
@@ -63,11 +63,11 @@ __all__ = [
     "copy_maps",
     "copy_rgb",
     "copy_rgba",
-    "copy_variance",
+    "copy_map",
     "describe_images",
     "draw_to_previous",
     "enlarge_maps",
-    "enlarge_variance",
+    "enlarge_map",
     "fill_from_background",
     "fill_variance",
     "fuse",

@@ -21,6 +21,7 @@ from ...vector.simd import (
     lane_numbers,
     larger,
     load,
+    mask_bits,
     select,
     smaller,
     splat,
@@ -41,6 +42,7 @@ BLOCK = 8  # px, edges are looked for in blocks of 8x8 and those around
 JUMP = 3.0  # px, labels that differ by more within them are a depth edge
 TEXTURE = 4.0  # grey levels per px, root mean square of the gradient, at which their edge is believed
 WINDOW = (2 * RADIUS + 1) * (2 * RADIUS + 1)
+NEAR = 0.5  # px, a label this near to the surface is not compared with it; 0: the same errors, and 0.2 ms more
 CLEARLY = 0.4  # grey levels per px, mean difference by which a label must be better than the surface
 
 
@@ -226,9 +228,13 @@ def compare_candidates(
         gradient(right.pixels, candidates.gradient_right, y, y + 1)
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
-            of_surface = difference(candidates, load(candidates.surface, row, x), row, x, largest)
-            of_labels = difference(candidates, load(candidates.labels, row, x), row, x, largest)
-            store(candidates.gain, row, x, of_surface - of_labels)
+            of_surface, of_label = load(candidates.surface, row, x), load(candidates.labels, row, x)
+            differs = absolute(of_surface - of_label) > splat(float32(NEAR))
+            gain = splat(float32(0))
+            if mask_bits(differs) != 0:
+                gain = difference(candidates, of_surface, row, x, largest)
+                gain = select(differs, gain - difference(candidates, of_label, row, x, largest), splat(float32(0)))
+            store(candidates.gain, row, x, gain)
         survey_row(candidates, y, line.sums, y % BLOCK == 0)
         if y % BLOCK == BLOCK - 1 or y == end - 1:
             survey_blocks(line.sums, width, y // BLOCK, y % BLOCK + 1, blocks)
@@ -262,11 +268,11 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
     for y in range(begin, end):
         if y % BLOCK == 0:
             fill_margins(blocks, y // BLOCK, width, candidates.grey, sums)
-        add_rows(candidates.gain, y, height, width, RADIUS, sums, uint64(1))
+        add_rows(candidates.gain, y, height, width, RADIUS, 1, sums, uint64(1))
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             margin = load(sums, uint64(3), x)
-            better = add_columns(sums, uint64(1), x, RADIUS) > margin
+            better = add_columns(sums, uint64(1), x, RADIUS, 1) > margin
             better = better & ((load(candidates.known, row, x) > none) | (margin == none))
             store(out.values, row, x, select(better, load(candidates.labels, row, x), load(candidates.surface, row, x)))
     meet(crew)

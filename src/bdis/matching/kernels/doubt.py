@@ -3,9 +3,10 @@
 To the variance of the surface come, each with a weight (see ``bdis/matching/certainty.py``):
 
 - how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
-- how far a pixel lies from the mean of 9x9 around it: edges and folds;
+- how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
 - how far it was moved away from the surface;
-- how far it lies from its label, times the variance of the surface: wide and narrow support disagree.
+- how far it lies from its label, times the variance of the surface: wide and narrow support disagree;
+- how little both images fix the disparity of the pixel itself: 1 / (1 + the precision of the refinement).
 
 The *mismatch* is how far the gradients of both images differ in a window of 5x5 pixels, divided by how strong they are:
 0 if they agree, 1 if the one has texture where the other has none.
@@ -34,6 +35,7 @@ from .windows import add_columns, add_rows, repeat_ends
 
 WINDOW = 2  # px, gradients are compared in windows of 5x5
 AROUND = 4  # px, a pixel is compared with the mean of 9x9
+EVERY = 2  # of the rows and columns of these
 FAINT = 3.0  # grey levels per px: gradients weaker than this hardly differ
 LARGEST = 16.0  # px, larger distances count as this
 GUESS = 30.0  # px^2, a surface of such a variance is half a guess
@@ -49,6 +51,8 @@ class Cues(Record):
     ----------
     surface, labels : ndarray of float32, shape (h, map stride)
         px, disparity of the surface and of the labels.
+    precision : ndarray of float32, shape (h, map stride)
+        How sharply both images fix each disparity (`VariationalRefinement`); not read if its weight is 0.
     gradient_left, gradient_right : ndarray of int16, shape (h, image stride)
         Twice the central difference.
     grey : float
@@ -57,6 +61,7 @@ class Cues(Record):
 
     surface: Floats
     labels: Floats
+    precision: Floats
     gradient_left: Shorts
     gradient_right: Shorts
     grey: float
@@ -73,6 +78,8 @@ class DoubtWeights(Record):
         Of the squares of what is listed above.
     label : float
         Of the product, per px.
+    loose : float
+        px^2, of a pixel whose disparity the images do not fix.
     hole : float
         Of the variance of the surface where that is large, in addition: a guess across a hole.
     unseen : float
@@ -86,6 +93,7 @@ class DoubtWeights(Record):
     bend: float
     move: float
     label: float
+    loose: float
     hole: float
     unseen: float
     largest_surface: float
@@ -175,24 +183,25 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     height, sums, row, nothing = values.shape[0], line.sums, uint64(y), uint64(0)
     add_kept_rows(line.difference, y, height, width, sums, uint64(0))
     add_kept_rows(line.strength, y, height, width, sums, uint64(1))
-    add_rows(values, y, height, width, AROUND, sums, uint64(2))
+    add_rows(values, y, height, width, AROUND, EVERY, sums, uint64(2))
     limits_of_rows(values, y, height, width, sums)
     faint = splat(float32(FAINT * 2 * cues.grey * (2 * WINDOW + 1) ** 2))
-    share_of_one, largest = splat(float32(1 / (2 * AROUND + 1) ** 2)), splat(float32(LARGEST))
+    share_of_one, largest = splat(float32(1 / (2 * AROUND // EVERY + 1) ** 2)), splat(float32(LARGEST))
     by_surface, by_jump = splat(float32(weights.surface)), splat(float32(weights.jump))
     by_bend, by_move = splat(float32(weights.bend)), splat(float32(weights.move))
     by_hole, guess = splat(float32(weights.hole)), splat(float32(GUESS * GUESS))
     largest_of_surface = splat(float32(weights.largest_surface))
+    by_loose, one = splat(float32(weights.loose)), splat(float32(1))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     begin = 0
     while begin < width:
         begin = min(begin, width - LANES)  # the last sixteen overlap
         x = uint64(begin)
         begin += LANES
-        mismatch = add_columns(sums, uint64(0), x, WINDOW) / (add_columns(sums, uint64(1), x, WINDOW) + faint)
+        mismatch = add_columns(sums, uint64(0), x, WINDOW, 1) / (add_columns(sums, uint64(1), x, WINDOW, 1) + faint)
         value = load(values, row, x)
         jump = smaller(jump_at(sums, x), largest) * mismatch
-        bend = smaller(absolute(value - add_columns(sums, uint64(2), x, AROUND) * share_of_one), largest)
+        bend = smaller(absolute(value - add_columns(sums, uint64(2), x, AROUND, EVERY) * share_of_one), largest)
         move = smaller(absolute(value - load(cues.surface, row, x)), largest)
         apart = smaller(absolute(value - load(cues.labels, row, x)), farthest)
         of_surface = smaller(load(surface_variance, row, x), largest_of_surface)  # also if NaN
@@ -200,5 +209,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         guessed = by_hole * squared / (squared + guess)
         variance = (by_surface + by_label * apart + guessed) * of_surface
         variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
+        if weights.loose > 0:
+            variance += by_loose / (one + load(cues.precision, row, x))
         store(line.mismatch, nothing, x, mismatch)
         store(line.variance, nothing, x, variance)

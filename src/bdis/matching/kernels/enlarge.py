@@ -204,12 +204,15 @@ def enlarge_maps(source: Maps, target: Maps, streaming: bool, crew: Crew) -> Non
 
 
 @kernel
-def enlarge_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> None:
-    """Variance at twice the size: four times as many px^2.  The rest as `enlarge_maps`."""
+def enlarge_map(source: Map, target: Map, factor: int, streaming: bool, crew: Crew) -> None:
+    """One map at twice the size: a disparity has twice as many px (``factor``), a variance four times as many px^2.
+
+    The rest as `enlarge_maps`.
+    """
     values, width, out, out_width = source.values, source.width, target.values, target.width
     height, whole = values.shape[0], out_width // 2
     begin, end = share(crew, out.shape[0], ROWS)
-    unknown, four = splat(float32(np.nan)), splat(float32(4))
+    unknown, times = splat(float32(np.nan)), splat(float32(factor))
     for j in range((begin + 1) // 2, end // 2 + 1):
         row_a, row_b = 2 * j - 1, 2 * j
         want_a, want_b = begin <= row_a < end, begin <= row_b < end
@@ -228,15 +231,15 @@ def enlarge_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> N
                     v_a, v_b, w_a, w_b = _known_rows_between(above, below)
                     v_a, v_b = _over(v_a, w_a), _over(v_b, w_b)
             if want_a:
-                _store_row(out, uint64(row_a), col, _times(v_a, four), streaming)
+                _store_row(out, uint64(row_a), col, _times(v_a, times), streaming)
             if want_b:
-                _store_row(out, uint64(row_b), col, _times(v_b, four), streaming)
+                _store_row(out, uint64(row_b), col, _times(v_b, times), streaming)
             x += LANES
         if out_width % 2:
             for row, near, far, wanted in ((row_a, upper, lower, want_a), (row_b, lower, upper, want_b)):
                 if wanted:
                     total, weights = _last_value(values, near, far, width)
-                    out[row, out_width - 1] = float32(4) * total / weights
+                    out[row, out_width - 1] = float32(factor) * total / weights
     meet(crew)
 
 
@@ -264,8 +267,8 @@ def copy_maps(source: Maps, target: Maps, streaming: bool, crew: Crew) -> None:
 
 
 @kernel
-def copy_variance(source: Map, target: Map, streaming: bool, crew: Crew) -> None:
-    """Likewise."""
+def copy_map(source: Map, target: Map, factor: int, streaming: bool, crew: Crew) -> None:
+    """One map as it is; takes what `enlarge_map` takes."""
     begin, end = share(crew, target.values.shape[0], ROWS)
     for y in range(uint64(begin), uint64(end)):
         _copy_row(source.values, target.values, y, target.width, streaming)

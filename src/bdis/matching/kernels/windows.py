@@ -18,21 +18,21 @@ def repeat_ends(sums, which, width):
 
 
 @inner
-def add_rows(plane, y, height, width, radius, sums, which):
-    """Sums over the rows of windows around row ``y``, into row ``which`` of ``sums``."""
+def add_rows(plane, y, height, width, radius, step, sums, which):
+    """Sums over every ``step``-th row of windows around row ``y``, into row ``which`` of ``sums``."""
     for x in range(uint64(0), uint64(width), uint64(LANES)):
         total = load(plane, uint64(y), x)
-        for k in range(1, radius + 1):
+        for k in range(step, radius + 1, step):
             total += load(plane, uint64(max(y - k, 0)), x) + load(plane, uint64(min(y + k, height - 1)), x)
         store(sums, which, uint64(LANES) + x, total)
     repeat_ends(sums, which, width)
 
 
 @inner
-def add_columns(sums, which, x, radius):
-    """Sums over the windows around sixteen pixels from ``x`` on."""
+def add_columns(sums, which, x, radius, step):
+    """Sums over every ``step``-th column of windows around sixteen pixels from ``x`` on."""
     at = uint64(LANES) + x
     total = load(sums, which, at)
-    for k in range(uint64(1), uint64(radius + 1)):
+    for k in range(uint64(step), uint64(radius + 1), uint64(step)):
         total += load(sums, which, at - k) + load(sums, which, at + k)
     return total
