@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import bdis
+from bdis.connections.ros.image_messages import image_fields
 from bdis.connections.ros.mcap_file import McapWriter
 from bdis.connections.ros.message_types import CAMERA_INFO, COMPRESSED, IMAGE, build_message, definition_of
-from bdis.connections.ros.messages import camera_info_fields, image_fields
+from bdis.connections.ros.messages import camera_info_fields
 from bdis.evaluation.runner import single_threaded_opencv
 from bdis.files.images import encode_pixels
 from bdis.video.recording import BagPlan, Recording, RecordingPlan

@@ -13,6 +13,7 @@ from bdis.synthetic import RenderedPair, render
 
 from .accuracy import scores
 from .methods import label, matcher_for
+from .real import real_figures
 from .timing import milliseconds
 
 STEPS = {
@@ -20,6 +21,7 @@ STEPS = {
     "start at 0, as in the paper": ("balanced", {"start": "zero"}),
     "no surface (and nothing that needs it)": ("balanced", {"smoothing": 0.0, "min_probability": 0.05}),
     "no slanted second search": ("balanced", {"slanted": False}),
+    "no more patches in the second search": ("balanced", {"slanted_overlap": 0.4}),
     "outliers keep their weight": ("balanced", {"smoothing_rounds": 0}),
     "outliers re-weighted twice": ("balanced", {"smoothing_rounds": 2}),
     "image edges ignored": ("balanced", {"smoothing_edge": 1000.0}),
@@ -50,6 +52,7 @@ def steps(sets: dict[str, list[Frame]], rounds: int) -> dict:
         out[name] = {
             "times_paper": float(np.median(ratios)),
             "scores": scores(sets, lambda frame: matcher.match(frame.left, frame.right)),
+            "real": real_figures(matcher),
         }
     return out
 

@@ -14,7 +14,7 @@ from .data import SHARED_DATA
 from .methods import label, matcher_for
 
 REAL_PAIRS = Path(os.environ.get("BDIS_REAL_PAIRS", SHARED_DATA / "real"))
-SETS = "tissue", "middlebury", "sceneflow"
+SETS = "tissue", "middlebury", "sceneflow", "other"  # the last: further pairs, if there are some
 PRESETS = "bdis", "bdis-accurate"
 OTHERS = "sgbm", "sgbm-3way", "bm", "dis-flow", "elas"
 
@@ -25,6 +25,14 @@ def real_sets() -> dict[str, list[Frame]]:
         f"real/{name}": [frame.without_occluded() for frame in open_dataset(REAL_PAIRS / name).frames()]
         for name in SETS
         if (REAL_PAIRS / name).is_dir()
+    }
+
+
+def real_figures(matcher: bdis.StereoMatcher) -> dict[str, dict]:
+    """Error, gross errors and coverage of visible pixels by set."""
+    return {
+        name: _figures([compare(matcher.match(frame.left, frame.right), frame) for frame in frames])
+        for name, frames in real_sets().items()
     }
 
 

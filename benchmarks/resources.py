@@ -53,10 +53,15 @@ def _start(preset: str) -> dict:
 def memory() -> dict:
     """Bytes held beside the input and the result, per pixel, and allocated anew by a later frame."""
     grey = np.random.default_rng(0).integers(1, 255, (480, 640), dtype=np.uint8)
-    inputs = {"uint8 grey": grey, "float64 RGB": np.repeat(grey[..., None] / 255.0, 3, 2)}
+    color = np.repeat(grey[..., None] / 255.0, 3, 2)
+    cases = {
+        "`balanced`, uint8 grey": ("balanced", grey),
+        "`balanced`, float64 RGB": ("balanced", color),
+        "`accurate`, uint8 grey": ("accurate", grey),
+    }
     out = {}
-    for name, image in inputs.items():
-        matcher = bdis.StereoMatcher("balanced")
+    for name, (preset, image) in cases.items():
+        matcher = bdis.StereoMatcher(preset)
         matcher.match(image[:64, :64], image[:64, :64])
         peaks, held = [], []  # of results that somebody holds, whose memory is not used again
         for _ in range(2):

@@ -118,26 +118,28 @@ def sizes(rounds: int) -> dict:
     """Cost per pixel over the image size, the sizes taking turns; and two threads against one."""
     pair = render("tissue", 480, 640, seed=0)
     pairs = {size: [_resized_grey(image, *size) for image in (pair.left, pair.right)] for size in SIZES}
-    matchers = {size: bdis.StereoMatcher("fast") for size in SIZES}
-    times: dict[tuple[int, int], list[float]] = {size: [] for size in SIZES}
-    for _ in range(5 + 2 * rounds):
-        for size in SIZES:
-            times[size].append(milliseconds(lambda: matchers[size].match(*pairs[size])))
     found = {}
-    for size in SIZES:
-        pixels, taken = size[0] * size[1], times[size][2:]
-        found[f"{size[0]}x{size[1]}"] = {
-            **summary(taken),
-            "ns_per_pixel": float(np.median(taken)) * 1e6 / pixels,
-            "ns_per_pixel_min": min(taken) * 1e6 / pixels,
-            **_two_threads(pairs[size], 4, max(12, 100 * 640 * 480 // pixels)),
-        }
+    for preset in ("fast", "balanced", "accurate"):
+        matchers = {size: bdis.StereoMatcher(preset) for size in SIZES}
+        times: dict[tuple[int, int], list[float]] = {size: [] for size in SIZES}
+        for _ in range(5 + 2 * rounds if preset == "fast" else 4 + rounds):
+            for size in SIZES:
+                times[size].append(milliseconds(lambda: matchers[size].match(*pairs[size])))
+        for size in SIZES:
+            pixels, taken = size[0] * size[1], times[size][2:]
+            frames = {"fast": 100, "balanced": 24, "accurate": 12}[preset] * 640 * 480 // pixels
+            found[f"`{preset}`, {size[0]}x{size[1]}"] = {
+                **summary(taken),
+                "ns_per_pixel": float(np.median(taken)) * 1e6 / pixels,
+                "ns_per_pixel_min": min(taken) * 1e6 / pixels,
+                **_two_threads(preset, pairs[size], 4, max(6, frames)),
+            }
     return found
 
 
-def _two_threads(pair: list[np.ndarray], turns: int, frames: int) -> dict:
+def _two_threads(preset: str, pair: list[np.ndarray], turns: int, frames: int) -> dict:
     """Many frames in a row, the first third not counted: in a video the second core is awake and its caches filled."""
-    matchers = {threads: bdis.StereoMatcher("fast", threads=threads) for threads in (1, 2)}
+    matchers = {threads: bdis.StereoMatcher(preset, threads=threads) for threads in (1, 2)}
     times: dict[int, list[float]] = {threads: [] for threads in matchers}
     for _ in range(turns):
         for threads, matcher in matchers.items():
