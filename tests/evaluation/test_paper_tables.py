@@ -259,6 +259,7 @@ def test_paper_tables_stand_beside_the_printed_ones(tmp_path):
     assert re.search(r"no sGMM +0\.160 +0\.210 +10 +\d\.\d{3}", done.stdout)
     three_sizes = r"ELAS = elas +0\.246 +\d.*0\.291 +\d.*0\.264 +\d" if HAS_ELAS else r"SGBM = sgbm +0\.124 +\d"
     assert re.search(three_sizes, done.stdout)
+    assert "640x480, set 30, 1 run: printed, s" in done.stdout, "as many as the print says of its own"
     assert "has no set 31, 20, 21: left out" in done.stderr
     for words in (
         "Table II needs SCARED: --scared FOLDER",
@@ -266,7 +267,7 @@ def test_paper_tables_stand_beside_the_printed_ones(tmp_path):
         "Table IV needs SERV-CT: --serv-ct",
     ):
         assert words in done.stderr
-    assert "PSMNet is not run: --methods psmnet --weights psmnet=FILE" in done.stderr
+    assert "PSMNet is not run: --weights psmnet=FILE" in done.stderr
     if HAS_ELAS:
         assert re.search(r"set 6 here, 1 frame ", done.stdout)
     else:

@@ -10,6 +10,8 @@ import pytest
 
 from bdis import read_result, write_image
 from bdis.cli.app import run
+from bdis.cli.other_methods import chosen_methods
+from bdis.evaluation.paper.plans import PaperData, paper_plans
 from tests.cli.commands import fails
 
 from . import rule
@@ -80,6 +82,8 @@ def test_masks_are_kept_out(images, weights, tmp_path):
         (["--method", "psmnet", "--weights", "x.tar", "--network-option", "corners=1"], "none of the networks"),
         (["--method", "psmnet", "--weights", "x.tar", "--network-option", "threads=0"], "threads must be from 1"),
         (["--method", "psmnet", "--weights", "x.tar", "--network-option", "max_disparity=30"], "a multiple of 16"),
+        (["--method", "psmnet", "--weights", "psmnet=x.tar"], "its file alone is expected: x.tar"),
+        (["--method", "onnx:"], "there is no file; expected onnx:FILE"),
         (["--method", "psmnet,sgbm"], "expected one method"),
         (["--method", "bdis-fast"], "give --preset fast instead"),
     ],
@@ -120,6 +124,33 @@ def test_bench_compares_a_network_with_others(weights, tmp_path, capsys):
     assert (tmp_path / "journal.jsonl").read_text() == before, "nothing was done again"
     assert run([*arguments, "--weights", file, "--network-option", "gwcnet-g.disparity_scale=2"]) == 0
     assert (tmp_path / "journal.jsonl").read_text() != before, "other options, other results"
+
+
+def test_a_network_joins_the_methods_by_its_weights_alone(weights, tmp_path, capsys):
+    """The help says so, but with --methods, and with --paper, the network had to be named twice."""
+    methods = chosen_methods(["bdis-fast"], [f"gwcnet-g={weights['gwcnet-g']}"])
+    assert [each.name for each in methods] == ["bdis-fast", "gwcnet-g"]
+    assert "gwcnet-g" in [each.name for each in chosen_methods([], [f"gwcnet-g={weights['gwcnet-g']}"])]
+    (alone,) = chosen_methods([], [f"gwcnet-g={weights['gwcnet-g']}"], default=False)
+    assert alone.name == "gwcnet-g"
+    for given, words in (
+        ("x.tar", "expected NETWORK=FILE, such as psmnet=x.tar"),
+        ("psmnet=", "expected NETWORK=FILE"),
+        ("sgbm=x.tar", "sgbm is no network with a file of weights; psmnet, gwcnet-g, gwcnet-gc are"),
+    ):
+        fails(capsys, ["bench", "render:plane", "--weights", given, "-o", tmp_path / "out"], 2, words)
+
+
+def test_paper_has_a_network_by_its_weights_alone(weights, tmp_path):
+    for side, image in zip(("left", "right"), rule.images(288, 720)):
+        folder = tmp_path / "20" / "images_rectified" / side
+        folder.mkdir(parents=True)
+        write_image(folder / "1.png", image)
+    found = chosen_methods([], [f"gwcnet-g={weights['gwcnet-g']}"], default=False)
+    plan, _, notes = paper_plans(PaperData(tmp_path), found, most=None, rounds=0, jobs=1)
+    assert "gwcnet-g" in [each.name for each in plan.methods]
+    assert "PSMNet is not run: --weights psmnet=FILE" in notes
+    assert not any("GwcNet" in note for note in notes)
 
 
 def test_bench_gives_a_network_without_confidence_that_of_assess(weights, tmp_path):

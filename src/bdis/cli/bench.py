@@ -45,7 +45,7 @@ class Request:
         """The requested methods, after each network among them was loaded once."""
         from .other_methods import chosen_methods, introduce_networks
 
-        found = chosen_methods(self.methods, self.weights, self.network_options)
+        found = chosen_methods(self.methods, self.weights, self.network_options, default=self.paper is None)
         introduce_networks(found)
         return found
 
@@ -122,12 +122,9 @@ def _paper(request: Request, path: Path, jobs: int) -> tuple[Any, list[Any], lis
     from ..evaluation.runner import run
     from ..evaluation.summary import summarise
 
-    if request.weights and not request.methods:
-        raise UsageError("--weights with --paper: name the networks with --methods as well")
-    extra = request.chosen_methods() if request.methods else []
     where = PaperData(path, request.scared, request.servct)
     plan, ablation, notes = paper_plans(
-        where, extra, most=request.frames, rounds=request.rounds, jobs=jobs, assess=request.assess
+        where, request.chosen_methods(), most=request.frames, rounds=request.rounds, jobs=jobs, assess=request.assess
     )
     with terminal.progress_bar() as progress:
         outcome = run(plan, request.out, progress)

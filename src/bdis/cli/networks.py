@@ -146,6 +146,8 @@ def _train(training: Finetuning) -> None:
 
 
 def _report(training: Finetuning, out: Path) -> None:
+    from ..evaluation.networks.options import TRAINED_DISPARITY
+
     history: list[dict[str, Any]] = training.state.history
     best = history[training.state.best_epoch - 1]
     terminal.table(
@@ -156,6 +158,8 @@ def _report(training: Finetuning, out: Path) -> None:
             ("written", f"{out}: last.tar, best.tar, training.csv"),
         ]
     )
-    method = ("--method", training.matcher.name, "--weights", out / "best.tar")
+    method: list[object] = ["--method", training.matcher.name, "--weights", out / "best.tar"]
+    if training.network.max_disparity != TRAINED_DISPARITY:  # another range than in training gives other disparities
+        method += ["--network-option", f"max_disparity={training.network.max_disparity}"]
     terminal.say(f"\nTry: {terminal.command_line('match', 'LEFT', 'RIGHT', *method)}")
     terminal.give({"folder": out, "steps": training.state.steps, "best_epoch": best["epoch"], "history": history})

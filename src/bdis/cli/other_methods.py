@@ -32,17 +32,21 @@ NetworkOption = Annotated[
 ]
 
 
-def chosen_methods(names: Sequence[str], weights: Sequence[str] = (), options: Sequence[str] = ()) -> list[Method]:
-    """The requested methods; by default all that can run here.
+def chosen_methods(
+    names: Sequence[str], weights: Sequence[str] = (), options: Sequence[str] = (), *, default: bool = True
+) -> list[Method]:
+    """The requested methods, and the networks whose weights are given; by default all that can run here.
 
     Parameters
     ----------
     names : sequence of str
         Names of methods, each perhaps several, separated by commas.
     weights : sequence of str
-        ``NETWORK=FILE``; networks with weights belong to the default.
+        ``NETWORK=FILE``; the networks join the methods.
     options : sequence of str
         ``NAME=VALUE`` for all networks that have the option, or ``NETWORK.NAME=VALUE`` for one.
+    default : bool
+        Whether no names mean all methods that can run here, or none.
 
     Raises
     ------
@@ -52,12 +56,11 @@ def chosen_methods(names: Sequence[str], weights: Sequence[str] = (), options: S
     from ..evaluation.baselines import METHODS, method
     from ..evaluation.networks.methods import is_network
 
-    files = dict(split_assignment("--weights", text) for text in weights)
+    files = _files_of_networks(weights)
     wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
-    if unknown := sorted(name for name in files if name not in (wanted or METHODS) or not is_network(name)):
-        raise UsageError(f"--weights {unknown[0]}={files[unknown[0]]}: {unknown[0]} is no network among the methods")
-    if not wanted:
-        wanted = [each.name for each in METHODS.values() if each.needs is None or each.name in files]
+    if not wanted and default:
+        wanted = [each.name for each in METHODS.values() if each.needs is None]
+    wanted += [name for name in files if name not in wanted]
     networks = [name for name in wanted if is_network(name)]
     given = options_of_networks(networks, options)
     try:
@@ -70,6 +73,23 @@ def chosen_methods(names: Sequence[str], weights: Sequence[str] = (), options: S
     for each in found:
         if each.needs is not None:
             raise UsageError(f"method {each.name} cannot run here; it needs: {each.needs}")
+    return found
+
+
+def _files_of_networks(weights: Sequence[str]) -> dict[str, str]:
+    """File of weights by network."""
+    from ..evaluation.networks import NETWORKS
+
+    found = {}
+    for text in weights:
+        name, is_assigned, file = (part.strip() for part in text.partition("="))
+        if not is_assigned or not file:
+            raise UsageError(f"--weights {text}: expected NETWORK=FILE, such as {NETWORKS[0]}={text.strip('= ')}")
+        if name not in NETWORKS:
+            raise UsageError(
+                f"--weights {text}: {name} is no network with a file of weights; {', '.join(NETWORKS)} are"
+            )
+        found[name] = file
     return found
 
 

@@ -45,8 +45,8 @@ class Comparison:
 
     @property
     def in_px(self) -> bool:
-        """Whether errors are in px, as there is no rig to compute depth."""
-        return bool(np.isnan(self.error_mm).all())
+        """Whether errors are in px, as there is no rig to compute depth; without any error that is not known: False."""
+        return len(self.error_mm) > 0 and bool(np.isnan(self.error_mm).all())
 
     @property
     def confidence(self) -> Floats | None:

@@ -255,7 +255,10 @@ class Finetuning:
         path = self.folder / LAST
         if not path.exists():
             return
-        saved = load_safely(read_limited(path, MAX_BYTES), path)
+        try:
+            saved = load_safely(read_limited(path, MAX_BYTES), path)
+        except ValueError as error:
+            raise ValueError(f"the training cannot be continued: {error}; delete it or choose another folder") from None
         training = saved.get("training") if isinstance(saved, dict) else None
         if not isinstance(training, dict) or not isinstance(training.get("plan"), dict):
             raise ValueError(f"{path} is not from bdis networks finetune; choose another folder")

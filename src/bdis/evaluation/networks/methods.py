@@ -44,6 +44,8 @@ def network_method(name: str, weights: str | Path | None = None, options: Mappin
     'weights kitti.tar, threads=2'
     """
     is_onnx = name.startswith(ONNX)
+    if name == ONNX:
+        raise ValueError(f"there is no file; expected {ONNX}FILE")
     declared: type = OnnxOptions if is_onnx else NetworkOptions
     values = read_values(options or {}, declared)
     check_names(values, declared, what="option")

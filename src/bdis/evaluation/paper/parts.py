@@ -119,14 +119,17 @@ def time_table(found: Findings) -> Table:
             line += [number(ratio, "{:.1f}x")]
         lines.append(line)
     header = ["", *["printed, s", "here, s", "p99, s", "printed, x", "here, x"] * 3]
-    spans = [
-        ("", 1),
-        (f"640x480{f', {colon}' if colon else ''}", 5),
-        *((f"{size}, rendered", 5) for size in TIMED_SIZES),
-    ]
+    titles = [f"640x480{f', {colon}' if colon else ''}", *(f"{size}, rendered" for size in TIMED_SIZES)]
+    spans = [("", 1), *((title + _matches(found, group), 5) for title, group in zip(titles, groups))]
     notes = [
         "Printed: the average of 10 runs, i5-9400, networks on a GTX 1080 Ti; its sizes are those of the virtual "
         "colon, SCARED and SERV-CT. Here: this machine, one core, one thread, median; the two larger sizes are "
         "rendered tissue, so that they are measured without those data sets too. x: how much faster than ELAS."
     ]
     return Table("Time (the paper's Table VIII)", header, lines, notes, spans=spans)
+
+
+def _matches(found: Findings, group: str | None) -> str:
+    """How many times stand behind each number."""
+    most = max(map(len, found.outcome.times.get(group or "", {}).values()), default=0)
+    return f", {counted(most, 'run')}" if most else ""

@@ -132,7 +132,7 @@ def _available_methods(extra: Sequence[Method]) -> tuple[list[Method], list[str]
         elif METHODS[name].needs is None:
             methods.append(METHODS[name])
         elif known in printed.NETWORKS:
-            notes.append(f"{known} is not run: --methods {name} --weights {name}=FILE")
+            notes.append(f"{known} is not run: --weights {name}=FILE")
         else:
             notes.append(f"method {name} needs {METHODS[name].needs}: {known} is not run")
     for name in (OUR_DIS, next(iter(METHODS))):

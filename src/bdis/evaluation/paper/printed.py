@@ -128,7 +128,8 @@ SCARED = {
     "D9K5": (0.385, 30.608, 13.456, 0.349, 0.343),
 }  # fmt: skip
 
-# The paper prints the first two with their names exchanged: its columns average to these means, as in Table VII.
+# The paper prints the first two with their names exchanged: its columns average to these means, as in Table VII (that
+# of BDIS 2021 to 2.210). Other places where the print disagrees with itself: docs/paper.md.
 SCARED_AVERAGES = {
     "mean_mm": (2.333, 6.054, 4.025, 2.219, 2.158),
     "median_mm": (1.6462, 4.196, 1.913, 1.807, 1.778),

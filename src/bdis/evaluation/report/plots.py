@@ -100,7 +100,7 @@ def pareto_picture(rows: Sequence[Row], on_front: Sequence[bool]) -> bytes:
     """
     matplotlib, figure_module = require("matplotlib", "a diagram"), require("matplotlib.figure", "a diagram")
     points = [
-        (row.times["median_ms"], _error(row), row.method, is_best)
+        (row.times["median_ms"], _error(row), f"{row.method}, {row.score.coverage:.0%} known", is_best)
         for row, is_best in zip(rows, on_front)
         if row.times is not None and row.scored
     ]
