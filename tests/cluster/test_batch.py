@@ -6,7 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from bdis import __version__
-from bdis.cluster.connection import Connection, check_workers
+from bdis.cluster.batch import Batch
+from bdis.cluster.conductor import Failed, Step
+from bdis.cluster.connection import ClusterChoice, Connection, check_workers
+from bdis.cluster.journal import Journal
 from tests.cli.commands import bdis_command, needs_posix
 from tests.cli.recordings import contents
 from tests.cluster.processes import Processes, kill, start_command, wait_until
@@ -90,21 +93,59 @@ def test_a_worker_that_goes_away_while_it_is_asked_does_not_end_the_batch(tmp_pa
     check_workers(Connection(client), tmp_path, 0.0)
 
 
-def test_a_machine_that_cannot_do_a_step_leaves_it_to_another(tmp_path):
-    """A full disk on one node: the step is tried once more elsewhere, and then counted as failed."""
-    from bdis.cluster.batch import Batch
-    from bdis.cluster.conductor import Failed, Step
-    from bdis.cluster.connection import ClusterChoice
-    from bdis.cluster.journal import Journal
+class Scheduler:
+    """A connection to workers at these addresses, which do nothing; keeps for which machines a step was given out."""
 
-    connection = SimpleNamespace(elsewhere=lambda host: ["tcp://other:1"])
+    def __init__(self, *addresses):
+        self.addresses, self.meant_for, self.client = addresses, [], self
+
+    def threads(self):
+        return dict.fromkeys(self.addresses, 1)
+
+    def submit(self, *call, key, priority, workers):
+        self.meant_for.append(workers)
+        return SimpleNamespace(key=key, cancel=lambda: None, add_done_callback=lambda told: None)
+
+
+@pytest.fixture
+def batch(tmp_path):
     with Journal(tmp_path, {}, ["a"]) as journal:
         batch = Batch([SimpleNamespace(name="a")], journal, ClusterChoice())
-        step = Step(2, 0)
-        full = Failed("No space left on device", "node7", True)
-        future = SimpleNamespace(status="finished", result=lambda timeout: full)
-        batch._take(step, future, connection)
-        assert batch._elsewhere == {step: ["tcp://other:1"]}
-        assert journal.states["a"].state == "waiting"
-        batch._take(step, future, connection)
-        assert journal.states["a"].reason == "No space left on device"
+        batch.states = journal.states
+        yield batch
+
+
+STEP = Step(2, 0)
+FULL = SimpleNamespace(
+    status="finished", result=lambda timeout: Failed("No space left on device", host="10.0.0.7", is_of_machine=True)
+)
+
+
+def test_a_machine_that_cannot_do_a_step_leaves_it_to_another(batch, monkeypatch):
+    """A full disk on one node: the step is tried once more elsewhere, and then counted as failed."""
+    monkeypatch.setattr("bdis.cluster.conductor.LOOK_EVERY_S", 0.01)
+    scheduler = Scheduler("tcp://10.0.0.7:1", "tcp://10.0.0.8:1", "tcp://10.0.0.8:2")
+    batch.turn(scheduler)
+    batch._running.clear()
+    batch._take(STEP, FULL)
+    assert batch.states["a"].state == "waiting"
+    batch.turn(scheduler)
+    assert scheduler.meant_for == [None, ["10.0.0.8"]]
+    batch._take(STEP, FULL)
+    assert batch.states["a"].reason == "No space left on device"
+
+
+def test_a_batch_does_not_wait_for_ever_for_the_other_machine_when_that_has_gone(batch, monkeypatch):
+    monkeypatch.setattr("bdis.cluster.conductor.LOOK_EVERY_S", 0.01)
+    scheduler = Scheduler("tcp://10.0.0.7:1", "tcp://10.0.0.8:1")
+    batch.turn(scheduler)
+    batch._running.clear()
+    batch._take(STEP, FULL)
+    batch.turn(scheduler)
+    scheduler.addresses = ("tcp://10.0.0.7:1", "tcp://10.0.0.9:1")
+    batch.turn(scheduler)
+    assert scheduler.meant_for == [None, ["10.0.0.8"], ["10.0.0.9"]]
+    scheduler.addresses = ("tcp://10.0.0.7:1",)
+    batch.turn(scheduler)
+    assert not batch.is_going
+    assert batch.states["a"].reason == "No space left on device"

@@ -9,6 +9,7 @@ import pytest
 import bdis
 from bdis.cli.app import run
 from bdis.cluster.bench import BenchRequest, DatasetRequest, measure
+from bdis.cluster.journal import BenchProgress
 from bdis.evaluation.metrics import Score
 from bdis.evaluation.runner import run as run_plan
 from bdis.evaluation.summary import Row
@@ -58,6 +59,17 @@ def test_a_sweep_on_this_machine_writes_a_table_and_a_front(tmp_path, capsys):
     assert len(lines) == 4
     assert {line["on_front"] for line in lines} <= {"True", "False"}
     assert (tmp_path / "pareto-rendered-plane.png").read_bytes()[1:4] == b"PNG"
+    assert run(["batch", "status", str(tmp_path)]) == 0
+    assert "is not running: time of rendered plane, 6 of 6" in capsys.readouterr().out
+
+
+def test_a_benchmark_in_work_is_told_to_other_terminals_and_not_disturbed(tmp_path, capsys):
+    with BenchProgress(tmp_path) as progress:
+        progress.tell("accuracy", 2, 3)
+        assert run(["batch", "status", str(tmp_path)]) == 0
+        assert "is running: accuracy, 2 of 3" in capsys.readouterr().out
+        arguments = ["batch", "bench", SCENE, "--methods", "bm", "-o", tmp_path]
+        fails(capsys, arguments, 1, "another process is recording into")
 
 
 def row(error, time_ms):

@@ -1,9 +1,11 @@
 """Which recordings a batch has, and what it refuses before any work starts."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
+from bdis.cameras.given_cameras import GivenCameras
 from bdis.cluster.jobs import find_sources, make_jobs, name_of
 from bdis.common.bad_request import BadRequest
 from bdis.video.opened_source import SourceRequest
@@ -32,6 +34,31 @@ def test_a_folder_without_videos_is_one_source(tmp_path):
 
 def test_a_pattern_is_what_it_matches(videos):
     assert names(find_sources([str(videos / "*.mp4")])) == ["b.mp4"]
+
+
+def test_a_pattern_that_matches_folders_is_their_videos(videos):
+    assert names(find_sources([str(videos.parent / f"{videos.name[:-1]}?")])) == ["a.MKV", "b.mp4"]
+
+
+def test_hidden_files_of_a_folder_are_not_sources(videos):
+    (videos / "._b.mp4").touch()  # what macOS leaves on network drives
+    assert names(find_sources([str(videos)])) == ["a.MKV", "b.mp4"]
+
+
+def test_the_same_pattern_does_not_find_the_results_of_the_batch_as_further_sources(videos):
+    (videos / "b").mkdir()
+    for name in ("preview.mp4", "manifest.json", "frames.csv"):
+        (videos / "b" / name).touch()
+    assert names(find_sources([str(videos / "**" / "*.mp4")])) == ["b.mp4"]
+    assert names(find_sources([str(videos / "b*")])) == ["b.mp4"]
+
+
+def test_workers_find_a_calibration_that_was_given_by_a_relative_path(videos, monkeypatch):
+    (videos / "rig.toml").touch()
+    monkeypatch.chdir(videos)
+    request = RunRequest(SourceRequest("b.mp4", cameras=GivenCameras(calib=(Path("rig.toml"),))))
+    (job,) = make_jobs([request], videos / "out", 25)
+    assert job.request.source.cameras.calib == (videos.resolve() / "rig.toml",)
 
 
 def test_a_list_has_sources_and_pairs_of_views_beside_it(videos):
@@ -76,6 +103,7 @@ def test_a_name_never_leaves_the_folder_or_hides():
         (["render:plane", "--scheduler", "tcp://h:1", "--slurm", "cores=1,memory=1GB,time=1:00"], 2, ["not both"]),
         (["render:plane", "--slurm", "cores=4"], 2, ["lacks memory, time"]),
         (["render:plane", "--slurm", "cores=4,memory=1GB,time=1:0,partition=a b;rm"], 2, ["letters, digits"]),
+        (["render:plane", "--calib", "no-such.yaml"], 1, ["no-such.yaml: no such file"]),
         (["render:plane", "--tls-ca", "x"], 2, ["given together"]),
         (["render:plane", "--scheduler", "tls://h:1"], 2, ["belong to a scheduler at tls"]),
     ],
@@ -91,6 +119,23 @@ def test_a_scheduler_that_does_not_answer_is_named(capsys, tmp_path, monkeypatch
     monkeypatch.setattr("bdis.cluster.connection.CONNECT_S", 0.3)
     arguments = ["batch", "run", "render:plane", "--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "out"]
     fails(capsys, arguments, 1, "no Dask scheduler answers at tcp://127.0.0.1:9")
+
+
+def test_a_web_server_given_as_scheduler_does_not_hang_the_command(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("bdis.cluster.connection.CONNECT_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        arguments = ["batch", "run", "render:plane", "--scheduler", address, "-o", tmp_path / "out"]
+        fails(capsys, arguments, 1, f"no Dask scheduler answers at {address}", "port of its page")
+
+
+def test_files_that_are_no_certificates_are_one_line(capsys, tmp_path):
+    pytest.importorskip("distributed")
+    (tmp_path / "ca.pem").touch()
+    tls = [text for name in ("ca", "cert", "key") for text in (f"--tls-{name}", tmp_path / "ca.pem")]
+    arguments = ["batch", "run", "render:plane", "--scheduler", "tls://127.0.0.1:9", *tls, "-o", tmp_path / "out"]
+    fails(capsys, arguments, 2, "--tls-ca, --tls-cert and --tls-key cannot be used")
 
 
 def test_dry_run_of_slurm_shows_the_script(capsys, tmp_path):

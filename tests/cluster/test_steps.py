@@ -1,6 +1,7 @@
 """What workers do, without a cluster: again, at the same time, and with damaged recordings."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -46,6 +47,31 @@ def test_steps_done_twice_and_in_any_order_leave_the_files_of_run(tmp_path, caps
     assert not job.work.exists()
     whole = by_run(tmp_path / "whole", SOURCE, "--preset", "fast", "--save", "depth,video,preview")
     assert contents(job.folder) == contents(whole)
+
+
+def test_a_worker_with_two_threads_does_not_mix_its_recordings_up(tmp_path):
+    """One thread each is what the docs say; two used one matcher and one open source, and failed."""
+    outs = [job_of(SOURCE, tmp_path / name, save=("depth",)) for name in ("one", "both")]
+    do_all(outs[0])
+    outline = steps.begin(outs[1]).outline
+    with ThreadPoolExecutor(2) as threads:
+        assert sum(threads.map(lambda number: steps.record(outs[1], outline, number).frames, range(3))) == 60
+    steps.finish(outs[1], outline)
+    assert contents(outs[1].folder) == contents(outs[0].folder)
+
+
+def test_a_piece_that_a_network_drive_shows_late_is_waited_for(tmp_path, monkeypatch):
+    job = job_of(SOURCE, tmp_path / "out", save=("depth",))
+    outline = steps.begin(job).outline
+    for number in range(3):
+        steps.record(job, outline, number)
+    hidden = (job.work / "piece-00001").rename(job.work / "hidden")
+    with monkeypatch.context() as patched:
+        patched.setattr("bdis.cluster.steps.SEEN_WITHIN_S", 0.0)
+        with pytest.raises(FileNotFoundError, match="do all machines share this folder"):
+            steps.finish(job, outline)
+    monkeypatch.setattr("bdis.cluster.steps.time.sleep", lambda seconds: hidden.rename(job.work / "piece-00001"))
+    assert steps.finish(job, outline).frames == 60
 
 
 def test_an_attempt_that_failed_leaves_nothing(tmp_path, monkeypatch):
@@ -100,6 +126,15 @@ def test_a_batch_goes_on_only_with_the_same_options_and_one_process_at_a_time(tm
         Journal(tmp_path, {"preset": "paper"}, ["a"])
     with Journal(tmp_path, {"preset": "fast"}, ["a", "b", "c"]) as journal:
         assert {state.state for state in journal.states.values()} == {"waiting"}
+
+
+def test_a_recording_of_one_piece_that_is_being_recorded_is_not_called_waiting(tmp_path):
+    begun = tmp_path / ".batch" / "pieces" / "a"
+    begun.mkdir(parents=True)
+    with Journal(tmp_path, {}, ["a", "b"]):
+        states = read_status(tmp_path)["recordings"]
+        assert (states["a"].state, states["b"].state) == ("working", "waiting")
+    assert read_status(tmp_path)["recordings"]["a"].state == "waiting"
 
 
 def test_a_journal_that_was_cut_or_scribbled_on_is_read_as_far_as_it_goes(tmp_path):

@@ -13,7 +13,7 @@ from . import terminal
 from .batch_bench import bench
 from .batch_progress import batch_progress
 from .camera_options import CameraOptions
-from .cluster_options import ClusterOptions
+from .cluster_options import ClusterOptions, say_connection
 from .option_groups import with_option_groups, with_usage_errors
 from .options import Debug, Json, Out
 from .record_options import RecordOptions
@@ -107,12 +107,9 @@ def _process(jobs: list[Job], choice: ClusterChoice, out: Path) -> dict[str, Rec
         with terminal.working("connecting to the workers"):
             connection = connect(choice)
         try:
-            for text in connection.warnings:
-                terminal.warn(text)
+            say_connection(connection)
             with terminal.working("checking the workers"):
                 check_workers(connection, jobs[0].out, choice.wait_s)
-            if connection.dashboard is not None:
-                terminal.note(f"Dask's page about the work: {connection.dashboard}")
             with terminal.working("loading the kernels, once on every machine"):
                 compile_kernels(connection, jobs[0].request.settings())
             with batch_progress(journal.states) as shown:
@@ -143,7 +140,6 @@ def _options_of(job: Job) -> dict[str, Any]:
     asked = asdict(job.request)
     source = asked.pop("source")
     cameras = source.pop("cameras")
-    cameras["calib"] = [str(Path(file).resolve()) for file in cameras["calib"]]
     views = {name: value for name, value in source.items() if name not in ("source", "right")}
     return {**asked, **views, **cameras, "piece_frames": job.piece_frames}
 
@@ -155,7 +151,7 @@ def _show_plan(jobs: list[Job], choice: ClusterChoice) -> None:
         from ..cluster.connection import slurm_script
 
         script = slurm_script(choice)
-        terminal.say(f"{choice.workers or 1} SLURM jobs of this script:\n\n{script}")
+        terminal.say(f"jobs of SLURM: {choice.workers or 1}, with this script:\n\n{script}")
     terminal.table([(job.request.source.source, str(job.folder)) for job in jobs], ("source", "written to"))
     terminal.give(
         {"script": script, "recordings": [{"source": job.request.source.source, "folder": job.folder} for job in jobs]}
@@ -184,7 +180,7 @@ def _report(states: dict[str, RecordingState], out: Path) -> None:
 
 def status(
     *,
-    out: Annotated[Path, typer.Argument(metavar="DIR", help="Output folder of bdis batch run.")],
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Output folder of bdis batch run or bench.")],
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -193,8 +189,14 @@ def status(
     \b
     bdis batch status depth
     """
-    from ..cluster.journal import read_status
+    from ..cluster.journal import read_bench_progress, read_status
 
+    bench = read_bench_progress(out)
+    if bench is not None:
+        running = "is running" if bench["is_running"] else "is not running"
+        terminal.say(f"the benchmark in {out} {running}: {bench['part']}, {bench['done']} of {bench['total']}")
+        terminal.give(bench)
+        return
     found = read_status(out)
     states: dict[str, RecordingState] = found["recordings"]
     counts = {kind: [name for name, each in states.items() if each.state == kind]

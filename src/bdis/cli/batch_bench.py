@@ -12,7 +12,7 @@ import typer
 from ..common.assignments import split_assignments
 from . import terminal
 from .bench import as_dict, kind_and_place, print_rows
-from .cluster_options import ClusterOptions
+from .cluster_options import ClusterOptions, say_connection
 from .options import Debug, Json, Out
 from .terminal import UsageError
 
@@ -155,27 +155,27 @@ def _measured(request: BenchRequest, choice: ClusterChoice, out: Path) -> Outcom
     """Run the benchmark; frames that earlier runs have measured are kept."""
     from ..cluster.bench import BenchFrames
     from ..cluster.connection import check_workers, connected
-    from ..cluster.jobs import WORK_FOLDER
+    from ..cluster.journal import BenchProgress
     from ..evaluation.runner import run
-    from ..video.recording.recording_folder import make_folder
 
     with terminal.working("opening the data sets"):
         plan = request.plan()
     place = out.resolve()
-    make_folder(place / WORK_FOLDER)
 
     def elsewhere(works: list[Any]) -> Any:
         if not works:
             return
         with connected(choice) as connection:
-            for text in connection.warnings:
-                terminal.warn(text)
+            say_connection(connection)
             check_workers(connection, place, choice.wait_s)
-            if connection.dashboard is not None:
-                terminal.note(f"Dask's page about the work: {connection.dashboard}")
             yield from BenchFrames(request, works, choice).measured(connection)
 
-    with terminal.progress_bar() as progress:
+    with BenchProgress(place) as told, terminal.progress_bar() as shown:
+
+        def progress(part: str, done: int, total: int) -> None:
+            shown(part, done, total)
+            told.tell(part, done, total)
+
         return run(plan, place, progress, elsewhere)
 
 

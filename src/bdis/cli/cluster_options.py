@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import terminal
+
 if TYPE_CHECKING:
-    from ..cluster.connection import ClusterChoice
+    from ..cluster.connection import ClusterChoice, Connection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +58,13 @@ class ClusterOptions:
         return ClusterChoice(
             self.workers, self.scheduler, self.slurm, self.tls_ca, self.tls_cert, self.tls_key, self.wait
         )
+
+
+def say_connection(connection: Connection) -> None:
+    """Print what to know about a connection, and where Dask shows the work."""
+    for text in connection.warnings:
+        terminal.warn(text)
+    if connection.dashboard is None:
+        terminal.note("Dask shows no page about the work, as its scheduler has no bokeh (pip install bokeh)")
+    else:
+        terminal.note(f"Dask's page about the work: {connection.dashboard}")

@@ -6,6 +6,7 @@ import contextlib
 import heapq
 import itertools
 import queue
+import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..common.optional import require
-from .connection import CONNECT_S, PURPOSE, ClusterChoice, Connection, ConnectionLost, connect
+from ..common.version import __version__
+from .connection import CONNECT_S, PURPOSE, ClusterChoice, Connection, ConnectionLost, connect, host_of
 
 STEPS_PER_CORE = 3  # at the scheduler at a time: workers never wait for the client, and the scheduler stays small
 LOOK_EVERY_S = 0.5
@@ -38,13 +40,20 @@ class Failed:
     is_of_machine: bool
 
 
-def do_step(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Do a step on a worker; an error becomes a value, as not every exception can be sent."""
+def do_step(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Do a step on a worker; an error becomes a value, as not every exception can be sent.
+
+    A worker may have come after all workers were checked, so its version of bdis is compared here too.
+    """
+    worker = require("distributed", PURPOSE).get_worker()
     try:
+        if version != __version__:
+            raise ImportError(f"worker {worker.address} has bdis {__version__}, the batch is of {version}")
         return function(*arguments)
     except Exception as error:
-        host = require("distributed", PURPOSE).get_worker().ip
-        return Failed(_reason(error), host, isinstance(error, (OSError, MemoryError, ImportError)))
+        is_of_machine = isinstance(error, (OSError, MemoryError, ImportError))
+        reason = f"{_reason(error)} (on {socket.gethostname()})" if is_of_machine else _reason(error)
+        return Failed(reason, host_of(worker.address), is_of_machine)
 
 
 @dataclass(frozen=True, order=True)
@@ -83,10 +92,10 @@ class Conductor(ABC):
     def __init__(self, choice: ClusterChoice, looked: Callable[[], None] = lambda: None):
         self._choice, self._looked = choice, looked
         self._ready: list[Step] = []
-        self._running: dict[str, tuple[Step, Any]] = {}  # by the key of the future
+        self._running: dict[str, tuple[Step, Any, set[str] | None]] = {}  # by key: its future, and for which machines
         self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._keys = itertools.count()
-        self._elsewhere: dict[Step, list[str]] = {}  # workers for steps that another machine could not do
+        self._could_not: dict[Step, Failed] = {}  # steps that a machine could not do, for others to try
         self.is_stopping = False
 
     @abstractmethod
@@ -121,7 +130,7 @@ class Conductor(ABC):
         """
         while self.is_going:
             connection = self.turn(connection)
-        for _, future in self._running.values():
+        for _, future, _ in self._running.values():
             future.cancel()
         return connection
 
@@ -132,29 +141,44 @@ class Conductor(ABC):
 
     def turn(self, connection: Connection) -> Connection:
         """Give out steps, and take those that end within a moment; as :meth:`run`."""
-        if not connection.worker_count():
+        if not (threads := connection.threads()):
             connection = self._connect_again(connection)
-        self._submit(connection)
-        self._collect(connection)
+            threads = connection.threads()
+        self._submit(connection, threads)
+        self._collect()
         self._looked()
         return connection
 
-    def _submit(self, connection: Connection) -> None:
-        if not self._ready:
-            return
-        most = STEPS_PER_CORE * max(1, connection.worker_count())
+    def _call_back(self, hosts: set[str]) -> None:
+        """Take steps back that are for certain machines only, of which none is left: they would wait for ever."""
+        for key, (step, future, meant_for) in list(self._running.items()):
+            if meant_for and not meant_for & hosts:
+                del self._running[key]
+                future.cancel()
+                heapq.heappush(self._ready, step)
+
+    def _submit(self, connection: Connection, threads: dict[str, int]) -> None:
+        most, hosts = STEPS_PER_CORE * max(1, sum(threads.values())), set(map(host_of, threads))
+        self._call_back(hosts)
         while self._ready and len(self._running) < most:
             step = heapq.heappop(self._ready)
+            meant_for = None
+            if failed := self._could_not.get(step):
+                meant_for = hosts - {failed.host}
+                if not meant_for:
+                    self.fail(step, failed.reason)
+                    continue
             function, arguments, name = self.call_of(step)
             # A new key each time: an earlier attempt may still be known to the scheduler, as lost or failed.
             key = f"{function.__name__}-{name}-{next(self._keys)}"
             future = connection.client.submit(
-                do_step, function, *arguments, key=key, priority=-step.kind, workers=self._elsewhere.get(step)
-            )
-            self._running[key] = step, future
+                do_step, __version__, function, *arguments, key=key, priority=-step.kind,
+                workers=meant_for and sorted(meant_for),
+            )  # fmt: skip
+            self._running[key] = step, future, meant_for
             future.add_done_callback(lambda done: self._ended.put(done.key))
 
-    def _collect(self, connection: Connection) -> None:
+    def _collect(self) -> None:
         """Take what has ended; wait a little if nothing has."""
         wait_s = LOOK_EVERY_S
         while True:
@@ -164,15 +188,17 @@ class Conductor(ABC):
                 return
             wait_s = 0.0
             if key in self._running:
-                self._take(*self._running.pop(key), connection)
+                step, future, _ = self._running.pop(key)
+                self._take(step, future)
 
-    def _take(self, step: Step, future: Any, connection: Connection) -> None:
+    def _take(self, step: Step, future: Any) -> None:
         cancelled = require("distributed", PURPOSE).CancelledError
         try:
             if future.status == "finished":
                 answer = future.result(timeout=CONNECT_S)
             elif future.status == "error":
-                answer = Failed(_reason(future.exception(timeout=CONNECT_S)), "", False)
+                error = future.exception(timeout=CONNECT_S)
+                answer = Failed(_reason(error), "", isinstance(error, ImportError))  # a worker without bdis came late
             else:  # cancelled or lost with the scheduler
                 answer = None
         except (TimeoutError, cancelled, OSError):  # whoever has the answer is gone
@@ -181,8 +207,8 @@ class Conductor(ABC):
             heapq.heappush(self._ready, step)
         elif not isinstance(answer, Failed):
             self.go_on(step, answer)
-        elif answer.is_of_machine and step not in self._elsewhere and (others := connection.elsewhere(answer.host)):
-            self._elsewhere[step] = others
+        elif answer.is_of_machine and step not in self._could_not:
+            self._could_not[step] = answer
             heapq.heappush(self._ready, step)
         else:
             self.fail(step, answer.reason)
@@ -192,7 +218,7 @@ class Conductor(ABC):
         end = time.monotonic() + self._choice.wait_s
         while not self.is_stopping:
             if connection.client.status == "running":
-                if connection.worker_count():
+                if connection.threads():
                     return connection
             elif self._choice.scheduler is not None and connection.client.status == "closed":
                 connection.close()

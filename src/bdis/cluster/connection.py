@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.metadata
 import importlib.util
@@ -13,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,8 +118,13 @@ class ClusterChoice:
         files = {"ca_file": self.tls_ca, "client_cert": self.tls_cert, "client_key": self.tls_key}
         files |= {f"{who}_{what}": file for who in ("scheduler", "worker")
                   for what, file in (("cert", self.tls_cert), ("key", self.tls_key))}  # fmt: skip
-        texts = {f"tls_{name}": str(file) for name, file in files.items()}
-        return require("distributed", PURPOSE).Security(require_encryption=True, **texts)
+        texts = {f"tls_{name}": str(file.resolve()) for name, file in files.items() if file}  # jobs may be elsewhere
+        security = require("distributed", PURPOSE).Security(require_encryption=True, **texts)
+        try:
+            security.get_connection_args("client")
+        except OSError as error:  # also what is wrong in a file
+            raise BadRequest(f"--tls-ca, --tls-cert and --tls-key cannot be used: {_first_line(error)}") from None
+        return security
 
 
 class Connection:
@@ -136,19 +143,10 @@ class Connection:
     def __init__(self, client: Any, cluster: Any = None):
         self.client, self._cluster = client, cluster
         self.warnings: list[str] = []
-        has_page = cluster is None or importlib.util.find_spec("bokeh") is not None
-        self.dashboard = client.dashboard_link if has_page else None
+        self.dashboard = _dashboard(client)
 
-    def worker_count(self) -> int:
-        """Threads of all workers: how many steps run at a time; 0 if the scheduler does not answer."""
-        return sum(self._threads().values())
-
-    def elsewhere(self, host: str) -> list[str]:
-        """Addresses of the workers on other machines than this one."""
-        return [address for address in self._threads() if _host_of(address) != host]
-
-    def _threads(self) -> dict[str, int]:
-        """Threads by worker."""
+    def threads(self) -> dict[str, int]:
+        """Threads, which is how many steps run at a time, by address of the worker; none if nobody answers."""
         if self.client.status != "running":
             return {}
         try:
@@ -188,6 +186,7 @@ def connect(choice: ClusterChoice) -> Connection:
     """As :func:`connected`; close the connection."""
     distributed = require("distributed", PURPOSE)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told by who called
+    warnings.filterwarnings("ignore", category=require("distributed.versions", PURPOSE).VersionMismatchWarning)  # too
     if choice.scheduler is not None:
         return _join(choice)
     if choice.slurm is not None:
@@ -241,7 +240,7 @@ def slurm_script(choice: ClusterChoice) -> str:
     """What SLURM gets for a job, but for the address of the scheduler, which is not started for it."""
     jobs = require("dask_jobqueue.slurm", "--slurm")
     script: str = jobs.SLURMJob(
-        f"{_job_options(choice)['protocol']}SCHEDULER:8786", "bdis", **_job_options(choice)
+        f"{_job_options(choice)['protocol']}SCHEDULER:8786", "bdis", security=choice.security(), **_job_options(choice)
     ).job_script()
     return script
 
@@ -254,11 +253,15 @@ def _job_options(choice: ClusterChoice) -> dict[str, Any]:
 def _join(choice: ClusterChoice) -> Connection:
     """Connect to a scheduler that runs already."""
     distributed = require("distributed", PURPOSE)
+    security = choice.security()
     try:
-        client = distributed.Client(
-            choice.scheduler, timeout=CONNECT_S, security=choice.security(), set_as_default=False
-        )
-    except (OSError, TimeoutError) as error:
+        asyncio.run(_greet(choice.scheduler or "", security))
+        client = distributed.Client(choice.scheduler, timeout=CONNECT_S, security=security, set_as_default=False)
+    except TimeoutError:
+        raise ConnectionError(
+            f"no Dask scheduler answers at {choice.scheduler} within {CONNECT_S:g} s; is that the port of its page?"
+        ) from None
+    except OSError as error:
         raise ConnectionError(
             f"no Dask scheduler answers at {choice.scheduler} within {CONNECT_S:g} s: {_first_line(error)}"
         ) from None
@@ -269,6 +272,14 @@ def _join(choice: ClusterChoice) -> Connection:
     connection = Connection(client)
     connection.warnings += _exposure(client)
     return connection
+
+
+async def _greet(address: str, security: Any) -> None:
+    """Shake hands with a scheduler.  Dask itself would wait for ever for one that is none, such as a web server."""
+    comm = require("distributed.comm", PURPOSE)
+    security = security or require("distributed", PURPOSE).Security()
+    connecting = comm.connect(address, timeout=CONNECT_S, **security.get_connection_args("client"))
+    await (await asyncio.wait_for(connecting, CONNECT_S + 1)).close()  # a refusal within CONNECT_S is Dask's to tell
 
 
 class ConnectionLost(ConnectionError):
@@ -304,15 +315,16 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
         There are none, or one has no bdis, another version of it or of Dask, or does not see the folder.
     """
     client = connection.client
+    own = {name: importlib.metadata.version(name) for name in ("dask", "distributed")}
+    with _answering():
+        _check_versions("the scheduler", client.get_versions()["scheduler"], own)
     end = time.monotonic() + wait_s
-    while not connection.worker_count():
+    while not connection.threads():
         if time.monotonic() > end:
             raise ValueError(f"the scheduler has no workers after {wait_s:g} s; start some, or wait longer with --wait")
         time.sleep(0.2)
-    own = {name: importlib.metadata.version(name) for name in ("dask", "distributed")}
     with _answering():
         versions = client.get_versions()
-    _check_versions("the scheduler", versions["scheduler"], own)
     for address, found in versions["workers"].items():
         _check_versions(f"worker {address}", found, own)
     # A function of Python's own: it can be called on a worker that has no bdis.
@@ -384,22 +396,35 @@ def _exposure(client: Any) -> list[str]:
     ]
 
 
+def _dashboard(client: Any) -> str | None:
+    """Address of the scheduler's page about the work; None if it has none, as without bokeh."""
+
+    def has_page(dask_scheduler: Any) -> bool:
+        return importlib.util.find_spec("bokeh") is not None and "dashboard" in dask_scheduler.services
+
+    with contextlib.suppress(Exception):  # a page is not worth an error
+        if client.run_on_scheduler(has_page):
+            address: str | None = client.dashboard_link
+            return address
+    return None
+
+
 def _is_loopback(address: str) -> bool:
     """Whether only this machine reaches an address.
 
     >>> _is_loopback("tcp://127.0.0.1:8786"), _is_loopback("tcp://0.0.0.0:8786"), _is_loopback("tcp://node7:8786")
     (True, False, False)
     """
-    host = _host_of(address)
+    host = host_of(address)
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def _host_of(address: str) -> str:
+def host_of(address: str) -> str:
     """
-    >>> _host_of("tcp://127.0.0.1:8786"), _host_of("tls://[::1]:8786")
+    >>> host_of("tcp://127.0.0.1:8786"), host_of("tls://[::1]:8786")
     ('127.0.0.1', '::1')
     """
     return address.partition("://")[2].rpartition(":")[0].strip("[]")

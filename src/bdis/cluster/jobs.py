@@ -6,16 +6,18 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..common.bad_request import BadRequest
 from ..common.reading import MAX_TEXT_BYTES, read_text
+from ..video.recording import FRAME_LOG, MANIFEST
 from ..video.recording.run_request import RunRequest
 
-VIDEOS = (".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpg", ".mpeg", ".mts", ".ts", ".webm", ".wmv")
+RECORDINGS = (".avi", ".bag", ".m4v", ".mkv", ".mov", ".mp4", ".mpg", ".mpeg", ".mts", ".ts", ".webm", ".wmv")
 LIST = ".txt"
 WORK_FOLDER = ".batch"  # in the folder of a batch: journal and unfinished pieces
+PIECES = "pieces"  # in that folder: a folder for each recording that somebody has begun
 LONGEST_NAME = 120  # characters
 
 
@@ -48,7 +50,7 @@ class Job:
     @property
     def work(self) -> Path:
         """Where its pieces are until then."""
-        return self.out / WORK_FOLDER / "pieces" / self.name
+        return self.out / WORK_FOLDER / PIECES / self.name
 
 
 def find_sources(given: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -89,20 +91,33 @@ def find_sources(given: Sequence[str]) -> list[tuple[str, str | None]]:
     return found
 
 
-def _expand(text: str, base: Path) -> list[tuple[str, str | None]]:
+def _expand(text: str, base: Path, *, is_line: bool = False) -> list[tuple[str, str | None]]:
     if "://" in text or text.startswith("render:"):
         return [(text, None)]
     path = base / text
     if not path.exists() and glob.has_magic(text):
-        return [(str(Path(each).resolve()), None) for each in sorted(glob.glob(str(path), recursive=True))]
+        found = (Path(each) for each in sorted(glob.glob(str(path), recursive=True)))
+        return [source for each in found if not _is_result(each) for source in _expand(str(each), Path())]
     if path.is_dir():
-        videos = sorted(each for each in path.iterdir() if each.suffix.lower() in VIDEOS and each.is_file())
+        videos = sorted(each for each in path.iterdir() if each.suffix.lower() in RECORDINGS and _is_meant(each))
         return [(str(each.resolve()), None) for each in videos or [path]]  # else a folder of images, one source
     if path.is_file() and path.suffix.lower() == LIST:
+        if is_line:  # which may be the list itself, or one that doubles with each list that it names
+            raise BadRequest(f"{path} is named in a list, but is a list itself; give both lists to the command")
         return [source for line in read_text(path, MAX_TEXT_BYTES).splitlines() for source in _line(line, path)]
     if not path.exists():
         raise FileNotFoundError(2, "no such file or folder", str(path))
     return [(str(path.resolve()), None)]
+
+
+def _is_meant(path: Path) -> bool:
+    """Whether a file of a folder is a source: not hidden, as what macOS leaves on network drives, and not a result."""
+    return path.is_file() and not path.name.startswith(".") and not _is_result(path)
+
+
+def _is_result(path: Path) -> bool:
+    """Whether a file or folder is of a recording: a pattern that found sources before a batch finds them after it."""
+    return any((folder / MANIFEST).is_file() and (folder / FRAME_LOG).is_file() for folder in (path, path.parent))
 
 
 def _line(line: str, path: Path) -> list[tuple[str, str | None]]:
@@ -111,8 +126,8 @@ def _line(line: str, path: Path) -> list[tuple[str, str | None]]:
     if not left or left.startswith("#"):
         return []
     if not right:
-        return _expand(left, path.parent)
-    views = [_expand(view, path.parent) for view in (left, right)]
+        return _expand(left, path.parent, is_line=True)
+    views = [_expand(view, path.parent, is_line=True) for view in (left, right)]
     if any(len(view) != 1 for view in views):
         raise BadRequest(f"{path}: {line!r} must name one left and one right view")
     return [(views[0][0][0], views[1][0][0])]
@@ -150,6 +165,8 @@ def make_jobs(requests: Iterable[RunRequest], out: Path, piece_frames: int) -> l
     ------
     BadRequest
         Two recordings would be written to the same folder.
+    FileNotFoundError
+        There is no such calibration file.
 
     Examples
     --------
@@ -161,7 +178,7 @@ def make_jobs(requests: Iterable[RunRequest], out: Path, piece_frames: int) -> l
 one after the other with different -o, or rename one
     """
     jobs: dict[str, Job] = {}
-    for request in requests:
+    for request in map(_for_anywhere, requests):
         job = Job(name_of(request.source.source), request, Path(os.path.abspath(out)), piece_frames)
         other = jobs.setdefault(job.name.casefold(), job)  # some file systems do not tell upper from lower case
         if other is not job:
@@ -170,6 +187,16 @@ one after the other with different -o, or rename one
                 "give them one after the other with different -o, or rename one"
             )
     return list(jobs.values())
+
+
+def _for_anywhere(request: RunRequest) -> RunRequest:
+    """The request with calibration files that are found from wherever a worker was started."""
+    cameras = request.source.cameras
+    for file in cameras.calib:
+        if not file.is_file():
+            raise FileNotFoundError(2, "no such file", str(file))
+    calib = tuple(file.resolve() for file in cameras.calib)
+    return replace(request, source=replace(request.source, cameras=replace(cameras, calib=calib)))
 
 
 def _text(source: tuple[str, str | None]) -> str:

@@ -17,9 +17,9 @@ from ..common.atomic import named, write_whole
 from ..common.json_text import json_ready, json_text
 from ..common.reading import MAX_TEXT_BYTES, load_json, parse_json, read_limited
 from ..video.recording.recording_folder import lock_folder, make_folder
-from .jobs import WORK_FOLDER
+from .jobs import PIECES, WORK_FOLDER
 
-PLAN, JOURNAL = "batch.json", "journal.jsonl"
+PLAN, JOURNAL, BENCH = "batch.json", "journal.jsonl", "bench.json"
 FORMAT = "bdis-batch"
 
 
@@ -51,21 +51,29 @@ class RecordingState:
     @property
     def share(self) -> float:
         """Part of its work that has ended, 0 to 1."""
-        return 1.0 if self.state in ("done", "failed") else self.pieces_done / (self.pieces + 1)
+        return 1.0 if self.state in ("done", "failed") else min(1.0, self.pieces_done / (self.pieces + 1))
 
     def take(self, event: dict[str, Any]) -> None:
         """Follow an event of the journal."""
         kind = event.get("event")
         self.warnings += [str(text) for text in event.get("warnings", [])]
         if kind == "begun":
-            self.state, self.pieces, self.pieces_done, self.frames = "working", int(event["pieces"]), 0, 0
+            self.state, self.pieces, self.pieces_done, self.frames = "working", _count(event, "pieces"), 0, 0
         elif kind == "piece":
             self.state, self.pieces_done = "working", self.pieces_done + 1
-            self.frames += int(event["frames"])
+            self.frames += _count(event, "frames")
         elif kind == "done":
-            self.state, self.frames, self.reason = "done", int(event["frames"]), ""
+            self.state, self.frames, self.reason = "done", _count(event, "frames"), ""
         elif kind == "failed":
             self.state, self.reason = "failed", str(event["reason"])
+
+
+def _count(event: dict[str, Any], name: str) -> int:
+    """A number of things in an event; ValueError if it is none."""
+    value = event[name]
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} is {value!r}; expected a number from 0 on")
+    return value
 
 
 class Journal:
@@ -198,18 +206,85 @@ def read_status(out: Path) -> dict[str, Any]:
     for event in events:
         if event["recording"] in states:
             states[event["recording"]].take(event)
-    times = [event.get("at") for event in events]
-    try:
-        lock_folder(folder).close()
-        is_running = False
-    except ValueError:
-        is_running = True
+    times = [event["at"] for event in events if isinstance(event.get("at"), str)]
+    is_running = _is_running(folder)
+    if is_running and (folder / PIECES).is_dir():
+        for begun in (folder / PIECES).iterdir():  # what is one piece is in the journal only when it is done
+            if begun.name in states and states[begun.name].state == "waiting":
+                states[begun.name].state = "working"
     return {
         "is_running": is_running,
         "recordings": states,
         "since": times[0] if times else None,
         "until": times[-1] if times else None,
     }
+
+
+class BenchProgress:
+    """How far a benchmark is, for other terminals; one process at a time may have its folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the benchmark; made if it does not exist.
+
+    Raises
+    ------
+    ValueError
+        Another process is at work in it.
+    OSError
+        The folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with BenchProgress(Path(folder)) as progress:
+    ...         progress.tell("accuracy", 3, 6)
+    ...     read_bench_progress(Path(folder))
+    {'part': 'accuracy', 'done': 3, 'total': 6, 'is_running': False}
+    """
+
+    def __init__(self, out: Path):
+        self._folder = out / WORK_FOLDER
+        make_folder(self._folder)
+        self._lock = lock_folder(self._folder)
+
+    def __enter__(self) -> BenchProgress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.close()
+
+    def tell(self, part: str, done: int, total: int) -> None:
+        """Note that so many of the frames of a part of the work are done."""
+        write_whole(self._folder / BENCH, json_text({"part": part, "done": done, "total": total}).encode())
+
+
+def read_bench_progress(out: Path) -> dict[str, Any] | None:
+    """What :meth:`BenchProgress.tell` was told last, and "is_running"; None if there is no benchmark in a folder.
+
+    Raises
+    ------
+    ValueError
+        The file is damaged.
+    """
+    folder = out / WORK_FOLDER
+    if not (folder / BENCH).is_file():
+        return None
+    found = load_json(folder / BENCH)
+    if not isinstance(found, dict) or set(found) != {"part", "done", "total"}:
+        raise ValueError(f"{folder / BENCH} is damaged")
+    return {**found, "is_running": _is_running(folder)}
+
+
+def _is_running(folder: Path) -> bool:
+    """Whether a process is at work in a folder."""
+    try:
+        lock_folder(folder).close()
+    except ValueError:
+        return True
+    return False
 
 
 def _read_plan(path: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -23,13 +24,15 @@ import numpy as np
 from ..common.version import __version__
 from ..matching.matcher import StereoMatcher
 from ..matching.settings import Settings
-from ..video.recording import FRAME_LOG, is_complete, read_frame_log, read_manifest
+from ..video.recording import FRAME_LOG, MANIFEST, is_complete, read_frame_log, read_manifest
 from ..video.recording.pieces import NotJoinable, Piece, cut, join, record_piece
 from ..video.recording.run_request import PreparedRun, RunRequest
 from .jobs import Job
 from .machine_lock import one_of_this_machine
 
 ATTEMPT = "attempt-"
+SEEN_WITHIN_S = 60.0  # what one machine has written, others see on a network drive: they may remember for so long
+LOOK_EVERY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def begin(job: Job) -> Done:
     if run.opened.source.is_live:
         raise ValueError(f"{run.opened.source.name} is live: a batch is of recordings that have an end")
     if job.folder.exists() and any(job.folder.iterdir()):
-        if not (job.folder / "manifest.json").is_file() or not is_complete(job.folder, run.plan, run.about):
+        if not (job.folder / MANIFEST).is_file() or not is_complete(job.folder, run.plan, run.about):
             raise FileExistsError(f"{job.folder} is not empty, and is not a recording that this batch has finished")
         return Done(int(read_manifest(job.folder)["frames"]), _since(start), socket.gethostname())
     matcher = _matcher(run.settings)
@@ -157,6 +160,7 @@ def finish(job: Job, outline: Outline) -> Done:
         run = _of_outline(_prepared(job.request, lambda text: None), outline)
         made = [_piece_folder(job, number) for number in range(len(outline.pieces))]
         try:
+            _wait_for(made, job.folder)
             with _attempt(job, job.folder) as folder:
                 join(run.plan, run.about, list(outline.pieces), made, folder)
         except NotJoinable as error:
@@ -206,16 +210,25 @@ def warm_up(settings: Settings) -> str:
 
 # --- The parts of a step ----------------------------------------------------------------------------------------------
 
-_kept_run: tuple[RunRequest, PreparedRun] | None = None  # of the last step: pieces of one recording often follow
-_kept_matcher: tuple[Settings, StereoMatcher] | None = None
+
+class _Kept(threading.local):
+    """What a thread of a worker keeps of its last step: pieces of one recording often follow each other.
+
+    Of each thread its own, as workers may have several, and neither a source nor a matcher can be shared.
+    """
+
+    run: tuple[RunRequest, PreparedRun] | None = None
+    matcher: tuple[Settings, StereoMatcher] | None = None
+
+
+_kept = _Kept()
 
 
 def _prepared(request: RunRequest, warn: Callable[[str], None]) -> PreparedRun:
-    global _kept_run
-    if _kept_run is None or _kept_run[0] != request:
-        _kept_run = None
-        _kept_run = request, request.prepare(warn=warn)
-    return _kept_run[1]
+    if _kept.run is None or _kept.run[0] != request:
+        _kept.run = None
+        _kept.run = request, request.prepare(warn=warn)
+    return _kept.run[1]
 
 
 def _of_outline(run: PreparedRun, outline: Outline) -> PreparedRun:
@@ -224,14 +237,13 @@ def _of_outline(run: PreparedRun, outline: Outline) -> PreparedRun:
 
 def _matcher(settings: Settings) -> StereoMatcher:
     """A matcher whose kernels are compiled: by one process of this machine, while the others wait."""
-    global _kept_matcher
-    if _kept_matcher is None or _kept_matcher[0] != settings:
+    if _kept.matcher is None or _kept.matcher[0] != settings:
         matcher = StereoMatcher(settings)
         left, right = np.random.default_rng(0).integers(0, 255, (2, 64, 96), np.uint8)
         with one_of_this_machine():
             matcher.match(left, right, previous=matcher.match(left, right))
-        _kept_matcher = settings, matcher
-    return _kept_matcher[1]
+        _kept.matcher = settings, matcher
+    return _kept.matcher[1]
 
 
 def _record(job: Job, run: PreparedRun, piece: Piece, target: Path, report: Callable[[str], None]) -> int:
@@ -249,10 +261,24 @@ def _attempt(job: Job, target: Path) -> Iterator[Path]:
         try:
             os.rename(folder, target)
         except OSError:
-            if not (target / "manifest.json").is_file():
+            if not (target / MANIFEST).is_file():
                 raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for(made: list[Path], joined: Path) -> None:
+    """Wait until pieces that others have made can be seen here, unless they are joined meanwhile."""
+    end = time.monotonic() + SEEN_WITHIN_S
+    while not joined.exists():
+        lacking = [path for path in made if not (path / MANIFEST).is_file()]
+        if not lacking:
+            return
+        if time.monotonic() > end:
+            raise FileNotFoundError(
+                2, "recorded, but not seen here: do all machines share this folder?", str(lacking[0])
+            )
+        time.sleep(LOOK_EVERY_S)
 
 
 def _piece_folder(job: Job, number: int) -> Path:
