@@ -35,9 +35,10 @@ def checkerboard(columns, rows, margin=1):
     return np.pad(board, edge, constant_values=235).astype(np.uint8), edge + PER_SQUARE - 0.5
 
 
-def charuco(columns, rows, square_mm, marker_mm):
+def charuco(columns, rows, square_mm, marker_mm, is_older):
     dictionary = cv2.aruco.getPredefinedDictionary(cv2.aruco.DICT_4X4_50)
     board = cv2.aruco.CharucoBoard((columns, rows), square_mm, marker_mm, dictionary)
+    board.setLegacyPattern(is_older)
     picture = board.generateImage((columns * PER_SQUARE * 2, rows * PER_SQUARE * 2))
     return np.pad(picture, 2 * PER_SQUARE, constant_values=255), 2 * PER_SQUARE + 2 * PER_SQUARE - 0.5
 
@@ -74,13 +75,13 @@ CAMERAS = (
 )
 
 
-def rendered(columns=9, rows=6, square_mm=3.0, views=VIEWS, marker_mm=None):
-    """Pairs of pictures of a board; of a ChArUco board columns and rows are squares."""
+def rendered(columns=9, rows=6, square_mm=3.0, views=VIEWS, marker_mm=None, is_older=False):
+    """Pairs of pictures of a board; of a ChArUco board columns and rows are squares, older as of OpenCV before 4.6."""
     if marker_mm is None:
         (texture, first), per_square = checkerboard(columns, rows), PER_SQUARE
         middle = np.array([(columns - 1) / 2, (rows - 1) / 2, 0]) * square_mm
     else:
-        (texture, first), per_square = charuco(columns, rows, square_mm, marker_mm), 2 * PER_SQUARE
+        (texture, first), per_square = charuco(columns, rows, square_mm, marker_mm, is_older), 2 * PER_SQUARE
         middle = np.array([(columns - 2) / 2, (rows - 2) / 2, 0]) * square_mm
     pairs = []
     for about_x, about_y, around, *place in views:

@@ -66,6 +66,14 @@ def test_charuco_boards_may_be_seen_in_part():
     assert min(len(view.corners[0]) for view in found.views if view.is_used) < 20
 
 
+@pytest.mark.parametrize("is_older", [False, True])
+def test_small_squares_of_a_charuco_board_of_any_opencv_are_found_exactly(is_older):
+    found = calibrated(rendered(8, 6, 3.0, marker_mm=2.2, is_older=is_older), Board(8, 6, 3.0, 2.2))
+    check_cameras(found, 1e-2)
+    assert all(view.is_used for view in found.views)
+    assert found.error_px < 0.13  # as the detector leaves them: 0.2
+
+
 def test_the_squares_give_the_scale(pairs):
     """Wrong squares cannot be told: everything is larger in proportion."""
     found = calibrated(pairs, Board(9, 6, 2 * SQUARE))

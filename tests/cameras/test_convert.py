@@ -88,7 +88,7 @@ def test_both_kinds_of_cameras_of_a_ros_pair_survive_in_opencv(tmp_path):
 def test_opencv_itself_reads_what_is_written(tmp_path):
     path, _ = converted(CAMERAS, tmp_path, "opencv")
     storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_READ)
-    np.testing.assert_array_equal(storage.getNode("K1").mat(), CAMERAS.left_matrix)
+    np.testing.assert_array_equal(storage.getNode("M1").mat(), CAMERAS.left_matrix)
     np.testing.assert_array_equal(storage.getNode("T").mat().ravel(), CAMERAS.translation_mm)
     storage.release()
 

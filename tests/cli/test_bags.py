@@ -14,7 +14,7 @@ from bdis.connections.ros.messages import stamp_ns_of
 from bdis.video.recording import read_frame_log, read_manifest
 from tests.cli.commands import fails, needs_posix
 from tests.cli.recordings import FAST, finished, start, wait_for_frames
-from tests.connections.bags import FRAME_ID, START_NS, rendered, stereo, write_bag
+from tests.connections.bags import FRAME_ID, RIGHT, START_NS, rendered, stereo, write_bag
 
 ALL = "disparity,depth,depth-mm,sigma,cloud,left,right"
 
@@ -60,6 +60,19 @@ def test_start_and_stop(tmp_path, capsys):
     place, out = write_bag(tmp_path, stereo()), tmp_path / "out"
     assert run(["run", str(place), *FAST, "--save", "bag", "--start", "1", "--stop", "0.12s", "-o", str(out)]) == 0
     assert [stamp for stamp, _, _ in depths(out / "depth.mcap")] == [START_NS + 40_000_000, START_NS + 80_000_000]
+
+
+def test_tolerance_pairs_stamps_that_are_not_exact(tmp_path, capsys):
+    messages = stereo()
+    for message in messages:
+        message.stamp_ns += 15_000_000 * (message.topic == RIGHT)
+    place = write_bag(tmp_path, messages)
+    arguments = ["run", place, *FAST, "--save", "bag,left"]
+    fails(capsys, [*arguments, "-o", tmp_path / "out"], 1, "stamps are 15 ms apart or more", "--tolerance MS")
+    fails(capsys, [*arguments, "--tolerance", "-1"], 2, "--tolerance is -1; expected 0 to 1000 ms")
+    fails(capsys, ["run", "render:plane", *FAST, "--tolerance", "5"], 1, "is for recordings of ROS")
+    assert run([str(each) for each in [*arguments, "--tolerance", "16", "-o", tmp_path / "out"]]) == 0
+    assert len(depths(tmp_path / "out" / "depth.mcap")) == 4
 
 
 def test_a_source_without_stamps_gets_some(tmp_path, capsys):
@@ -110,6 +123,8 @@ def test_what_is_refused(tmp_path, capsys, options, code, words):
 def test_a_bag_without_camera_info_has_no_depth(tmp_path, capsys):
     place = write_bag(tmp_path, stereo(infos=False))
     fails(capsys, ["run", place, *FAST, "--save", "bag", "-o", tmp_path / "out"], 2, "needs --calib FILE")
+    assert run(["run", str(place), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]) == 0
+    assert "warning: calibration none: the bag has no camera_info of both cameras" in capsys.readouterr().err
 
 
 @needs_posix

@@ -48,6 +48,25 @@ def test_the_depth_of_an_export_is_that_of_the_recording(recording, tmp_path, ca
             np.testing.assert_array_equal(bdis.read_image(tmp_path / "out" / "rgb" / name), pair.left)
 
 
+@pytest.mark.parametrize(("save", "namespace"), [("bag", "/"), ("ros1-bag", "a/b")])
+def test_a_recording_that_is_only_a_bag_is_exported(recording, tmp_path, capsys, save, namespace):
+    pytest.importorskip("zarr")
+    options = ["--save", save, "--bag-contents", "depth,sigma,left", "--bag-namespace", namespace]
+    assert run(["run", SOURCE, *FAST, *options, "-o", str(tmp_path / "bag")]) == 0
+    assert export(tmp_path / "bag", tmp_path / "out", "--to", "zarr") == 0
+    import zarr
+
+    group = zarr.open_group(str(tmp_path / "out"), mode="r")
+    videos = [depth for _, _, depth in read_depth_video(recording / "depth.mkv")]
+    np.testing.assert_allclose(group["depth"][:], videos, atol=0.0051)
+    np.testing.assert_array_equal(np.isfinite(group["sigma"][:]), np.isfinite(videos))
+    with bdis.open_source(SOURCE) as source:
+        np.testing.assert_array_equal(group["left"][:], [pair.left for pair in source])
+    bag = next((tmp_path / "bag").glob("depth.*"))
+    bag.write_bytes(bag.read_bytes()[: bag.stat().st_size // 2])
+    fails(capsys, ["export", tmp_path / "bag", "--to", "tum", "-o", tmp_path / "b"], 1, "of 3 frames", "--resume")
+
+
 def test_left_images_come_from_the_source_if_they_were_not_recorded(without_left, tmp_path, capsys):
     pytest.importorskip("zarr")
     said = fails(capsys, ["export", without_left, "--to", "zarr", "-o", tmp_path / "out"], 2, "has no left images")

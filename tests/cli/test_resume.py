@@ -309,7 +309,9 @@ def test_a_deleted_preview_does_not_restart_everything(tmp_path, capsys, monkeyp
             assert run([*command, str(tmp_path / "parts")]) == 0
     (tmp_path / "parts" / "preview.mp4").unlink()
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts" / "depth").iterdir()}
+    capsys.readouterr()
     assert run([*command, str(tmp_path / "parts"), "--resume"]) == 0
+    assert "nan" not in capsys.readouterr().out
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
     assert all(path.stat().st_mtime_ns == time for path, time in times.items())
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 import bdis
+from bdis.connections.ros.image_messages import image_fields
 from bdis.connections.ros.message_types import CAMERA_INFO, IMAGE, build_message, definition_of
-from bdis.connections.ros.messages import camera_info_fields, image_fields
+from bdis.connections.ros.messages import camera_info_fields
 from bdis.files.images import encode_pixels
 from bdis.video.sources import RenderedSource
 
@@ -18,7 +19,8 @@ WIDTH, HEIGHT, FPS = 96, 64, 25.0
 START_NS = 1_700_000_000 * 10**9
 FRAME_ID = "endoscope_left"
 LEFT, RIGHT = "/endo/left/image_rect", "/endo/right/image_rect"
-FORMATS = ("bag", "bag-lz4", "bag-bz2", "db3", "mcap", "mcap-zstd", "mcap-lz4", "lone-mcap", "mcap-unindexed")
+FORMATS = ("bag", "bag-lz4", "bag-bz2", "db3", "mcap", "mcap-zstd", "mcap-lz4", "lone-mcap", "mcap-unindexed",
+           "db3-message", "mcap-message")  # fmt: skip
 
 
 @dataclass
@@ -90,8 +92,8 @@ def write_bag(folder, messages, how="lone-mcap"):
     if kind == "bag":
         return write_ros1(folder / "recording.bag", messages, option)
     if kind == "db3":
-        return write_ros2(folder / "recording", messages, "SQLITE3")
-    if how in ("mcap", "mcap-zstd"):
+        return write_ros2(folder / "recording", messages, "SQLITE3", option)
+    if how in ("mcap", "mcap-zstd", "mcap-message"):
         return write_ros2(folder / "recording", messages, "MCAP", option)
     return write_mcap(folder / "recording.mcap", messages, option)
 
@@ -123,7 +125,8 @@ def write_ros2(path, messages, storage, compression=""):
 
     writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage])
     if compression:
-        writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+        mode = CompressionMode.MESSAGE if compression == "message" else CompressionMode.STORAGE
+        writer.set_compression(mode, CompressionFormat.ZSTD)
     with writer:
         connections = {}
         for message in messages:

@@ -3,8 +3,9 @@
 import numpy as np
 
 import bdis
+from bdis.connections.ros.image_messages import compressed_image_of, image_fields, image_of
 from bdis.connections.ros.message_types import CAMERA_INFO, COMPRESSED, IMAGE, build_message, parse_message
-from bdis.connections.ros.messages import camera_info_fields, cameras_of, compressed_image_of, image_fields, image_of
+from bdis.connections.ros.messages import camera_info_fields, cameras_of
 from bdis.video.sources.bag_index import stamp_of
 from tests.connections.bags import compressed
 
@@ -19,6 +20,7 @@ def messages_to_mutate():
         (IMAGE, image_fields(pixels)),
         (IMAGE, image_fields(pixels[..., 0]) | {"encoding": "bayer_rggb8"}),
         (IMAGE, image_fields(pixels[..., 0].astype(np.uint16))),
+        (IMAGE, image_fields(pixels.reshape(6, 24)[:, :16]) | {"width": 8, "encoding": "yuv422"}),
         (COMPRESSED, compressed(".png")(pixels)),
         (COMPRESSED, compressed(".jpg")(pixels)),
         (CAMERA_INFO, camera_info_fields(rig, "left")),

@@ -4,8 +4,9 @@ import io
 
 import numpy as np
 
+from bdis.connections.ros.image_messages import image_fields
 from bdis.connections.ros.message_types import build_message
-from bdis.connections.ros.messages import camera_info_fields, image_fields
+from bdis.connections.ros.messages import camera_info_fields
 from bdis.connections.ros2.bdis_ros.bridge import Message, decode, encode
 
 TOPICS = [

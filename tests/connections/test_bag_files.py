@@ -11,8 +11,8 @@ import bdis
 from bdis.connections.ros import bag1_file, mcap_file
 from bdis.connections.ros.bag import Bag, is_bag
 from bdis.connections.ros.depth_bag import CONTENTS, DepthBag
+from bdis.connections.ros.image_messages import image_of
 from bdis.connections.ros.message_types import definition_of, parse_message
-from bdis.connections.ros.messages import image_of
 from bdis.matching.result import StereoResult
 from tests.connections.bags import (
     FORMATS,
@@ -207,14 +207,14 @@ def test_a_bag_that_ends_anywhere_is_read_as_far_as_it_goes(tmp_path, how):
         try:
             with Bag(path) as bag:
                 found = images(bag) if LEFT in bag.topics else []
-                assert bag.problems or len(found) == 4 or how == "db3", size
+                assert bag.problems or len(found) == 4 or how.startswith("db3"), size
                 counts.append(len(found))
                 for image, frame in zip(found, rendered()[0]):
                     np.testing.assert_array_equal(image, frame.left)
         except ValueError as error:
             assert str(path) in str(error)  # noqa: PT017  # most are not refused
             counts.append(0)
-    if how != "db3":  # SQLite keeps pages in any order
+    if not how.startswith("db3"):  # SQLite keeps pages in any order
         assert counts == sorted(counts)
         assert max(counts) == 4
 

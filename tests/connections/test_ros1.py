@@ -13,10 +13,11 @@ pytest.importorskip("rosbags")
 from bdis.cameras.formats.yaml_subset import parse_yaml
 from bdis.synthetic import render
 
-from .ros1_world import TYPES, World, camera_config, end, missing, wait_until
+from .ros1_world import ROS_PYTHON, TYPES, Lines, World, camera_config, end, missing, wait_until
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 HEIGHT, WIDTH = 96, 128
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ros"
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +136,8 @@ def check_camera_changes(world, bdis, listener, camera, pair):
     """Stamps that do not fit, an encoding that nobody knows, another calibration: said, counted, followed."""
     tell(camera, right={"late_s": 0.02})
     says(bdis, "differ by 20.0 ms, more than the tolerance of 5 ms")
-    tell(camera, right={"late_s": 0.0}, left={"encoding": "yuv422"})
-    says(bdis, "images are encoded as 'yuv422'")
+    tell(camera, right={"late_s": 0.0}, left={"encoding": "nv21"})
+    says(bdis, "images are encoded as 'nv21'")
     tell(camera, left={"encoding": "rgb8"})
     info = camera_config(world.folder, pair)["right"]["info"]
     wider = dict(info, P=[2 * number if place == 3 else number for place, number in enumerate(info["P"])])
@@ -188,9 +189,22 @@ def test_a_node_ends_with_bdis_and_raw_topics_are_rectified(world):
     assert camera.poll() is None
     depth_mm = 1e3 * listener.data("depth/image", np.float32)
     assert np.nanmedian(depth_mm) == pytest.approx(np.median(scene.depth_mm), rel=0.04)
+    check_example(world, scene)
     node = node_of(bdis)
     bdis.kill()
     wait_until(lambda: not is_alive(node), what="the node has ended")
+
+
+def check_example(world, scene):
+    """The example prints the distance in the middle, as exact as it says."""
+    process = world.start(ROS_PYTHON, str(EXAMPLES / "centre_depth_ros1.py"), stdout=subprocess.PIPE)
+    lines = Lines(process.stdout)
+    wait_until(lambda: "+-" in lines.text(), what="the example prints a depth")
+    depth_mm, _, sigma_mm, unit = lines.lines[0].split()[1:]
+    expected = scene.depth_mm[scene.depth_mm.shape[0] // 2, scene.depth_mm.shape[1] // 2]
+    assert unit == "mm"
+    assert 0 < float(sigma_mm) < 0.1 * expected
+    assert float(depth_mm) == pytest.approx(expected, rel=0.04)
 
 
 def raw_config(folder, left, right, cameras):

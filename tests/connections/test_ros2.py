@@ -4,6 +4,7 @@ The stand-in has the few names of rclpy that the node uses.  That the real ones 
 """
 
 import json
+import runpy
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ pytest.importorskip("rosbags")
 
 import bdis
 from bdis.cli.app import run as run_command
-from bdis.connections.ros.message_types import parse_message
+from bdis.connections.ros.image_messages import depth_fields
+from bdis.connections.ros.message_types import build_message, parse_message
 from bdis.synthetic import render
 
 from .ros1_world import Lines, wait_until
@@ -127,6 +129,22 @@ def test_depth_of_a_rendered_scene_with_a_stand_in_for_ros_2(graph, start_bdis, 
     assert again.wait(30) == 0
     graph.is_ok = False  # Ctrl-C in the terminal of the node
     wait_until(lambda: over == [0], what="the node has ended")
+
+
+def test_the_example_prints_the_distance_in_the_middle(graph, capsys):
+    example = HERE.parents[1] / "examples" / "ros" / "centre_depth_ros2.py"
+    thread = threading.Thread(target=runpy.run_path, args=(str(example),), daemon=True)
+    thread.start()
+    wait_until(lambda: len(graph.subscriptions) == 2)
+    for stamp_ns, depth_mm, sigma_mm in ((10**9, 61.25, 0.5), (2 * 10**9, np.nan, np.nan)):
+        for name, value in (("depth", depth_mm), ("sigma", sigma_mm)):
+            fields = depth_fields(np.full((4, 6), value, np.float32))
+            message = build_message("sensor_msgs/msg/Image", fields, stamp_ns, "endo_left", is_ros1=False)
+            graph.publish(f"/bdis/{name}/image", message)
+    wait_until(graph.work.empty)
+    graph.is_ok = False
+    thread.join(10)
+    assert capsys.readouterr().out.splitlines() == ["1.000: 61.25 +- 0.50 mm", "2.000: nan +- nan mm"]
 
 
 def test_the_package_is_what_colcon_builds(tmp_path, capsys):

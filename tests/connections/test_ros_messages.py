@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 import bdis
+from bdis.connections.ros.image_messages import compressed_image_of, image_fields, image_of
 from bdis.connections.ros.message_types import CLOUD, COMPRESSED, DISPARITY, IMAGE, build_message, parse_message
 from bdis.connections.ros.messages import (
     camera_info_fields,
     cameras_of,
-    compressed_image_of,
     disparity_fields,
-    image_fields,
-    image_of,
     point_cloud_fields,
     stamp_ns_of,
 )
@@ -49,6 +47,8 @@ PIXELS = np.arange(4 * 6 * 4).reshape(4, 6, 4)
         ("rgba8", PIXELS.astype(np.uint8), PIXELS[..., :3]),
         ("bgra8", PIXELS.astype(np.uint8), PIXELS[..., 2::-1]),
         ("bgr16", PIXELS[..., :3].astype(np.uint16), PIXELS[..., 2::-1]),
+        ("8UC3", PIXELS[..., :3].astype(np.uint8), PIXELS[..., 2::-1]),  # as cv_bridge writes it by default
+        ("16UC4", PIXELS.astype(np.uint16), PIXELS[..., 2::-1]),
     ],
 )
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -71,6 +71,20 @@ def test_bayer_patterns_have_the_right_colours(pattern, dtype):
     assert (found == color).all()
 
 
+@pytest.mark.parametrize(
+    ("encoding", "order"), [("yuv422", "UYVY"), ("uyvy", "UYVY"), ("yuv422_yuy2", "YUYV"), ("yuyv", "YUYV")]
+)
+def test_yuv_of_capture_cards_has_the_right_colours(encoding, order):
+    y, u, v = 145, 54, 34  # pure green in BT.601 with 16 to 235, as cameras and cards give it
+    values = [{"Y": y, "U": u, "V": v}[name] for name in order]
+    pixels = np.tile(np.array(values, np.uint8).reshape(1, 2, 2), (3, 4, 1))
+    found = image_of(message(encoding, pixels, pixels[0].nbytes + 8))
+    assert found.shape == (3, 8, 3)
+    assert np.abs(found.astype(int) - (0, 255, 0)).max() <= 3
+    with pytest.raises(ValueError, match="7x3 cannot be encoded"):
+        image_of(message(encoding, pixels[:, :7]))
+
+
 @pytest.mark.parametrize("ending", [".png", ".jpg"])
 def test_compressed_images(ending):
     image = rendered()[0][0].left
@@ -90,7 +104,7 @@ def test_compressed_bayer_patterns_become_colours():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"encoding": "yuv422"}, "encoded as 'yuv422'"),
+        ({"encoding": "nv21"}, "encoded as 'nv21'"),
         ({"encoding": "\x1b[31m"}, "encoded as '\\x1b[31m'"),
         ({"step": 5}, "rows of 5"),
         ({"data": bytes(23)}, "23 bytes"),
@@ -110,6 +124,14 @@ def test_a_message_with_less_data_than_it_declares_is_refused():
     content = build_message(IMAGE, image_fields(np.zeros((4, 6), np.uint8)), 7, "camera", is_ros1=False)
     with pytest.raises(ValueError, match="bytes"):
         image_of(parse_message(content[:-3], IMAGE, is_ros1=False))
+
+
+def test_a_fisheye_beside_another_lens_is_refused():
+    rig = bdis.Rig(500, 320, 240, 5, size=(640, 480))
+    left, right = (SimpleNamespace(**camera_info_fields(rig, side) | {"roi": None}) for side in ("left", "right"))
+    right.distortion_model, right.d = "equidistant", np.full(4, 0.1)
+    with pytest.raises(ValueError, match="one camera has a fisheye lens and the other has not"):
+        cameras_of(left, right)
 
 
 def test_camera_info_of_a_rig_gives_the_rig():

@@ -8,6 +8,7 @@ import av
 import numpy as np
 import pytest
 
+from bdis.video.recording.video_file import count_readable_frames
 from bdis.video.sources import open_source, pipe
 from tests.video.corruption import FORMATS, FRAMES, account_of, corrupted, moving, write_whole_videos
 from tests.video.videos import damage, packets_of, read_all, write_video
@@ -199,6 +200,16 @@ def test_a_pipe_somebody_writes_to_is_read_to_its_end(fifo, whole):
     with open_source(fifo) as source:
         assert source.is_live
         assert sum(1 for _ in source) == FRAMES
+
+
+def test_a_title_in_another_encoding_refused_a_good_video(whole, tmp_path):
+    """PyAV takes all texts of a file for UTF-8."""
+    path, content = tmp_path / "latin.mkv", whole["mkv"].read_bytes()
+    assert b"Lavf" in content  # the program that wrote it, in its tags
+    path.write_bytes(content.replace(b"Lavf", b"L\xe4vf"))
+    with open_source(path) as source:
+        assert sum(1 for _ in source) == FRAMES
+    assert count_readable_frames(path) == FRAMES
 
 
 def _with_sound(video, path):

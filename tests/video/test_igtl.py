@@ -253,6 +253,17 @@ def test_pairs_of_a_pyigtl_server_become_depth():
         server.stop()
 
 
+def test_a_server_is_not_kept_waiting_while_kernels_are_loaded():
+    with Server(pairs(1), pairs(3)[2:]) as server:  # the second connection is the one that is left for the stream
+        source = open_source(f"igtl://127.0.0.1:{server.port}?left=LeftImage&right=RightImage")
+        assert (source.read().left == 0).all()
+        source.rewind()
+        assert source._socket is None
+        frame = source.read()
+    assert (frame.index, frame.left[0, 0], frame.right[0, 0]) == (1, 10, 11)
+    source.close()
+
+
 @pytest.mark.parametrize("query", ["", "?left=LeftImage&right=RightImage"])
 def test_both_views_are_found_or_named(query, monkeypatch):
     monkeypatch.setattr(igtl, "LISTEN_S", 0.05)

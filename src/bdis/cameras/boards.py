@@ -93,16 +93,9 @@ class Board:
         there, corners = cv2.findChessboardCornersSB(grey, (self.columns, self.rows), flags=flags)
         if not there:
             return None
-        return self._refined(cv2, grey, corners), np.arange(len(corners))
-
-    def _refined(self, cv2: Any, grey: Array, corners: Array) -> Array:
-        """The corners where the gradients around them meet: twice as exact as the detector leaves them, or better."""
         grid = corners.reshape(self.rows, self.columns, 2)
         steps = [np.linalg.norm(np.diff(grid, axis=axis), axis=2).min() for axis in (0, 1)]
-        half = int(np.clip(min(steps) / 3, 2, 15))  # of the window, px; it must not reach the next corner
-        criteria = (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_COUNT, 50, 1e-4)
-        refined: Array = cv2.cornerSubPix(grey, corners.astype(np.float32), (half, half), (-1, -1), criteria)
-        return refined.reshape(-1, 2)
+        return _refined(cv2, grey, corners, min(steps) / 3), np.arange(len(corners))
 
     def _find_charuco(self, cv2: Any, grey: Array) -> tuple[Array, NDArray[np.int64]] | None:
         if not hasattr(cv2, "aruco") or not hasattr(cv2.aruco, self.dictionary):
@@ -112,10 +105,21 @@ class Board:
         if len(dictionary.bytesList) < self.columns * self.rows // 2:
             raise ValueError(f"{self.dictionary} has {len(dictionary.bytesList)} markers, too few for such a board")
         board = cv2.aruco.CharucoBoard((self.columns, self.rows), self.square_mm, self.marker_mm, dictionary)
-        corners, numbers, _, _ = cv2.aruco.CharucoDetector(board).detectBoard(grey)
-        if corners is None or len(corners) < LEAST_CORNERS:
-            return None
-        return corners.reshape(-1, 2).astype(np.float32), numbers.ravel().astype(np.int64)
+        # With an even number of rows, boards that OpenCV drew before 4.6 begin with the other colour.
+        for is_older in (False, True):
+            board.setLegacyPattern(is_older)
+            corners, numbers, _, _ = cv2.aruco.CharucoDetector(board).detectBoard(grey)
+            if corners is not None and len(corners) >= LEAST_CORNERS:
+                corners, numbers = corners.reshape(-1, 2), numbers.ravel().astype(np.int64)
+                return _refined(cv2, grey, corners, self._gap_px(corners)), numbers
+        return None
+
+    def _gap_px(self, corners: Array) -> float:
+        """How far the markers of a ChArUco board are from its corners in an image, where it is smallest."""
+        assert self.marker_mm is not None
+        apart = np.linalg.norm(corners[:, None] - corners[None], axis=2)
+        square = float(apart[apart > 0].min())
+        return square * (self.square_mm - self.marker_mm) / (2 * self.square_mm)
 
     def guess_other(self, image: Array) -> Board | None:
         """The board with one row and column less, if that is in the image: people count squares.
@@ -128,6 +132,17 @@ class Board:
             return None
         other = Board(self.columns - 1, self.rows - 1, self.square_mm)
         return other if other.find(image) is not None else None
+
+
+def _refined(cv2: Any, grey: Array, corners: Array, reach_px: float) -> Array:
+    """The corners where the gradients around them meet: twice as exact as the detectors leave them, or better.
+
+    Within ``reach_px`` of a corner there is nothing else, neither another corner nor a marker.
+    """
+    half = int(np.clip(reach_px, 2, 15))  # of the window; with less there is no gradient to speak of
+    criteria = (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_COUNT, 50, 1e-4)
+    refined: Array = cv2.cornerSubPix(grey, corners.astype(np.float32), (half, half), (-1, -1), criteria)
+    return refined.reshape(-1, 2)
 
 
 def _grey(cv2: Any, image: Array) -> Array:

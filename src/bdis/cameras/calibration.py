@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.arrays import Array
+from ..common.arrays import Array, size_text
 from ..common.atomic import Place
 from .formats import Unit, check_size, read_calibration, write_native
 from .rectifier import Rectifier
@@ -56,6 +56,8 @@ class StereoCalibration:
     >>> cameras = StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(320, 240))
     >>> cameras.rectify().rig.baseline_mm
     5.0
+    >>> cameras
+    StereoCalibration(320x240 pinhole, focal 500.0 and 500.0 px, 5.00 mm apart)
     """
 
     left_matrix: Array
@@ -94,6 +96,11 @@ class StereoCalibration:
                 f"translation_mm is ({x:g}, {y:g}, {z:g}); expected mainly a negative first number: "
                 "cameras side by side, the left one on the left (are they swapped?)"
             )
+
+    def __repr__(self) -> str:
+        kind, size = "fisheye" if self.fisheye else "pinhole", size_text(self.size[::-1])
+        focal = f"focal {self.left_matrix[0, 0]:.1f} and {self.right_matrix[0, 0]:.1f} px"
+        return f"StereoCalibration({size} {kind}, {focal}, {np.linalg.norm(self.translation_mm):.2f} mm apart)"
 
     def rectify(self, *, alpha: float | None = None) -> Rectifier:
         """Compute the maps that rectify images of these cameras.

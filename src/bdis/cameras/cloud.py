@@ -32,8 +32,11 @@ class Cloud:
     Examples
     --------
     >>> import numpy as np
-    >>> len(Cloud(np.zeros((5, 3), np.float32)))
+    >>> cloud = Cloud(np.zeros((5, 3), np.float32))
+    >>> len(cloud)
     5
+    >>> cloud
+    Cloud(5 points)
     """
 
     points: NDArray[np.float32]
@@ -46,6 +49,11 @@ class Cloud:
             array = getattr(self, name)
             if array is not None and np.shape(array) != shape:
                 raise ValueError(f"{name} has shape {np.shape(array)}; expected {shape}")
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} points"]
+        parts += ["with colours"] * (self.colors is not None) + ["with sigma"] * (self.sigma_mm is not None)
+        return f"Cloud({', '.join(parts)})"
 
     def __len__(self) -> int:
         return len(self.points)

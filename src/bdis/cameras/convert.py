@@ -117,7 +117,8 @@ def _write_opencv(cameras: _Cameras, path: Path) -> tuple[list[Text], list[str]]
             raise ValueError(
                 "an OpenCV file does not say that its distortion is that of a fisheye; write kalibr or ros"
             )
-        matrices |= {"K1": raw.left_matrix, "D1": raw.left_distortion[None], "K2": raw.right_matrix,
+        # The names of OpenCV's own sample programs, which SCARED has as well.
+        matrices |= {"M1": raw.left_matrix, "D1": raw.left_distortion[None], "M2": raw.right_matrix,
                      "D2": raw.right_distortion[None], "R": raw.rotation, "T": raw.translation_mm[:, None]}  # fmt: skip
     if rig is not None:
         left, right = _projections(rig)

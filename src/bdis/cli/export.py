@@ -207,7 +207,7 @@ def _open_source(recorded: RecordedDepth, places: list[str] | None, camera: Came
     options = SourceOptions(
         source=places[0], right=places[1] if len(places) == 2 else None, layout=about.get("layout"),
         squeezed=bool(about.get("squeezed")), deinterlace=bool(about.get("deinterlace")), fps=fps,
-        topics=None if topics is None else tuple(topics),
+        topics=None if topics is None else tuple(topics), tolerance_ms=about.get("tolerance_ms"),
     )  # fmt: skip
     with terminal.working("opening the source"):
         opened = open_with_camera(options, camera, color=True)

@@ -153,6 +153,9 @@ def _chosen_way(
         raise UsageError(f"--method {method}: expected one method")
     if weights is None and _needs_weights(method):
         raise UsageError(f"--method {method} needs the weights of the network: --weights FILE")
+    if weights is not None and str(weights).startswith(f"{method}="):  # as bdis bench takes it
+        file = str(weights).removeprefix(f"{method}=")
+        raise UsageError(f"--weights {weights}: there is one network here, so its file alone is expected: {file}")
     (found,) = chosen_methods([method], [] if weights is None else [f"{method}={weights}"], options)
     if found.preset is not None:
         raise UsageError(f"--method {method} is a preset of bdis: give --preset {found.preset} instead")

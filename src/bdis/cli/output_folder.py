@@ -1,11 +1,11 @@
 """The folder that a command writes its files to, and what may already be in it."""
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..common.atomic import all_or_nothing
+from ..common.reading import load_json
 from . import terminal
 
 SUMMARY = "run.json"
@@ -41,7 +41,7 @@ def output_folder(folder: Path, inputs: Iterable[object] = ()) -> Iterator[Path]
         The folder cannot be written to.
     """
     read = {path.resolve() for path in inputs if isinstance(path, Path)}
-    earlier = [name for name in _files_of_earlier(folder) if (folder / name).resolve() not in read]
+    earlier = [name for name in files_of_earlier(folder) if (folder / name).resolve() not in read]
     with all_or_nothing(folder, instead_of=earlier) as stage:
         yield stage
         written = {path.name for path in stage.iterdir()}
@@ -60,17 +60,17 @@ def output_folder(folder: Path, inputs: Iterable[object] = ()) -> Iterator[Path]
         terminal.warn(f"{folder} also has {', '.join(strangers)}, which this command did not write")
 
 
-def _files_of_earlier(folder: Path) -> list[str]:
+def files_of_earlier(folder: Path) -> list[str]:
     """Names of the files that an earlier command wrote to this folder and that are still there."""
     try:
-        summary = json.loads((folder / SUMMARY).read_bytes())
-    except (OSError, ValueError):
+        summary = load_json(folder / SUMMARY)
+        files = summary.get("files") if isinstance(summary, dict) and "bdis" in summary else None
+        if not isinstance(files, list):
+            return []
+        plain = [name for name in files if isinstance(name, str) and name == Path(name).name]
+        return [name for name in plain if (folder / name).is_file()]
+    except (OSError, ValueError):  # no summary, a damaged one, or one with names that no file can have
         return []
-    files = summary.get("files") if isinstance(summary, dict) and "bdis" in summary else None
-    if not isinstance(files, list):
-        return []
-    plain = [name for name in files if isinstance(name, str) and name == Path(name).name]
-    return [name for name in plain if (folder / name).is_file()]
 
 
 def _is_result(path: Path) -> bool:

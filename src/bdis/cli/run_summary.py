@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +42,10 @@ def report(
     rows.append(("frames", f"{recording.frames}" + (f", {resumed_after} of them before" if resumed_after else "")))
     if statistics.frames > 1:
         rows += _speed_rows(statistics)
-        rows.append(("known", f"{coverage:.1%} of the pixels"))
+        if not math.isnan(coverage):  # of new frames; a repair has none
+            rows.append(("known", f"{coverage:.1%} of the pixels"))
     if manifest["lost"] or statistics.dropped:
-        promised = manifest["run"]["source"]["frames"]
-        of = "" if promised is None else f" of the {promised} that the source says it has"
+        of = _of_promised(recording.frames + manifest["lost"], manifest["run"]["source"]["frames"])
         rows.append(
             ("lost", f"{manifest['lost']} frames{of} are damaged or missing (frames.csv: lost_before); "
                      f"{statistics.dropped} dropped")
@@ -65,6 +66,19 @@ def report(
             "picture_warnings": manifest["warnings"], "files": files, **live.entries(),
         }
     )  # fmt: skip
+
+
+def _of_promised(came_or_lost: int, promised: int | None) -> str:
+    """How many frames a source says it has, and whether that can be.
+
+    >>> _of_promised(91, 90)
+    ' (91 came or were lost: the 90 that the source says it has is not reliable)'
+    """
+    if promised is None:
+        return ""
+    if came_or_lost > promised:  # damaged times make two frames of one
+        return f" ({came_or_lost} came or were lost: the {promised} that the source says it has is not reliable)"
+    return f" of the {promised} that the source says it has"
 
 
 def picture_rows(pictures: PictureWarnings) -> list[tuple[str, str]]:

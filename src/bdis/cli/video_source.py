@@ -9,7 +9,7 @@ import typer
 
 from . import terminal
 from .camera_options import CameraOptions
-from .options import Layout
+from .options import Layout, must_be
 
 if TYPE_CHECKING:
     from ..video.opened_source import OpenedSource, SourceRequest
@@ -36,6 +36,16 @@ class ViewOptions:
         typer.Option(
             metavar="LEFT RIGHT",
             help="Topics of both views in a recording of ROS.  [default: found by their names and camera_info]",
+        ),
+    ] = None
+    tolerance_ms: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance",
+            metavar="MS",
+            help="By how much the stamps of left and right may differ in a recording of ROS.  [default: a quarter of "
+            "the time between frames]",
+            callback=must_be("0 to 1000 ms", lambda tolerance: 0 <= tolerance <= 1000),
         ),
     ] = None
 
@@ -90,6 +100,7 @@ class SourceOptions(ViewOptions):
             self.deinterlace,
             self.fps,
             self.topics,
+            self.tolerance_ms,
             self.pipe_format,
             self.all_frames,
             camera.given(),

@@ -158,12 +158,13 @@ def polydata_content(cloud: Cloud) -> bytes:
     count = len(cloud)
     vertices = np.stack([np.ones(count), np.arange(count)], -1).astype(">u4").tobytes()
     attributes: list[tuple[int, bytes, NDArray[np.float32]]] = []
+    if cloud.sigma_mm is not None:
+        attributes.append((_POINT_SCALAR, b"Sigma_mm\0", cloud.sigma_mm[:, None]))
+    # Colours are the last: what follows them is misread by OpenIGTLink 1.11, which takes them for 9 numbers a point.
     if cloud.colors is not None:
         opaque = np.ones((count, 1), np.float32)
         rgba = np.concatenate([cloud.colors.astype(np.float32) / np.float32(255), opaque], 1)
         attributes.append((_POINT_RGBA, b"Color\0", rgba))
-    if cloud.sigma_mm is not None:
-        attributes.append((_POINT_SCALAR, b"Sigma_mm\0", cloud.sigma_mm[:, None]))
     header = _POLYDATA.pack(count, count, len(vertices), 0, 0, 0, 0, 0, 0, len(attributes))
     kinds = b"".join(struct.pack(">BBI", kind, values.shape[1], count) for kind, _, values in attributes)
     names = b"".join(name for _, name, _ in attributes)

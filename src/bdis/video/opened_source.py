@@ -43,6 +43,8 @@ class SourceRequest:
         Of a folder of images, or to request from a camera.
     topics : (str, str), optional
         Of both views in a recording of ROS.  Default: found.
+    tolerance_ms : float, optional
+        Largest difference between the stamps of a pair in a recording of ROS.  Default: from the frame rate.
     pipe_format : str, optional
         What comes through a pipe.  Default: found out.
     all_frames : bool
@@ -64,6 +66,7 @@ class SourceRequest:
     deinterlace: bool = False
     fps: float | None = None
     topics: tuple[str, str] | None = None
+    tolerance_ms: float | None = None
     pipe_format: str | None = None
     all_frames: bool = False
     cameras: GivenCameras = field(default_factory=GivenCameras)
@@ -98,13 +101,16 @@ class SourceRequest:
         uses_own = is_bag(self.source) and not self.cameras.are_given  # its calibration, of raw cameras maybe
         source = open_source(
             self.source, self.right, layout=self.layout, squeezed=self.squeezed, deinterlace=self.deinterlace,
-            fps=self.fps, color=color, topics=self.topics, rectify=self.cameras.rectify if uses_own else None,
-            pipe_format=self.pipe_format, all_frames=self.all_frames,
+            fps=self.fps, color=color, topics=self.topics, tolerance_ms=self.tolerance_ms,
+            rectify=self.cameras.rectify if uses_own else None, pipe_format=self.pipe_format,
+            all_frames=self.all_frames,
         )  # fmt: skip
         try:
             first = _first_frame(source)
             if isinstance(source, BagSource) and uses_own:
                 own = source.camera
+                if own is None:
+                    warn(f"calibration {', '.join(source.camera_remarks)}")
                 source.close()
                 return OpenedSource(source, own, first, source.camera_remarks)
             rig, raw_cameras, remarks = self.cameras.load(_pairs(first, source), warn=warn, working=working)

@@ -173,6 +173,8 @@ class _Mat5:
             raise ValueError("a .mat file that is damaged: an array of the wrong size")
         values = np.frombuffer(part, dtype)
         if kind == _CHAR:
+            if dtype.kind == "f":
+                raise ValueError("a .mat file that is damaged: a text of fractions")
             return "".join(chr(code) for code in values.tolist())
         return values.astype(float).reshape(shape, order="F")
 

@@ -12,6 +12,8 @@ from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, che
 from .matrices import matrix_of, rectified_of_projections, reshaped
 from .yaml_subset import parse_yaml
 
+_FISHEYE = ("equidistant", "fisheye")  # distortion models
+
 
 def _recognises(file: CalibrationText) -> bool:
     return _is_camera_info(file.values)
@@ -51,7 +53,9 @@ def camera_info_pair(left: dict[str, Any], right: dict[str, Any], millimetres: f
     if size != right_size:
         raise ValueError(f"the left camera's size is {size} and the right one's {right_size}; a pair has one size")
     rectified = rectified_of_projections(p1, p2, millimetres)
-    fisheye = str(left.get("distortion_model", "")) in ("equidistant", "fisheye")
+    fisheye, is_right_fisheye = (str(each.get("distortion_model", "")) in _FISHEYE for each in (left, right))
+    if fisheye != is_right_fisheye and (d1.any() or d2.any()):
+        raise ValueError("one camera has a fisheye lens and the other has not, which bdis cannot rectify")
     baseline = np.array([p2[0, 3] / p2[0, 0] * millimetres, 0, 0])
     raw = {
         "left_matrix": k1, "left_distortion": d1, "right_matrix": k2, "right_distortion": d2,

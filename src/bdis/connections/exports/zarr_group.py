@@ -22,7 +22,9 @@ class ZarrWriter(LayoutWriter):
         super().__init__(folder, plan)
         self._group = require("zarr", "exporting to Zarr").open_group(str(folder), mode="w", zarr_format=3)
         count, (height, width) = plan.count, plan.shape
-        maps = {"depth": "NaN = unknown"} | ({"sigma": "standard deviation of the depth"} if plan.has_sigma else {})
+        maps = {"depth": "distance from the left camera along its axis, NaN = unknown"}
+        if plan.has_sigma:
+            maps["sigma"] = "standard deviation of the depth"
         for name, meaning in maps.items():
             self._array(name, (count, height, width), "float32", "mm", meaning, ("frame", "row", "column"))
         self._array("time", (count,), "float64", "s", "time in the source", ("frame",))

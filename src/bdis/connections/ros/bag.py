@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from ...common.printable import printable
 from .bag1_file import Bag1File
-from .log_file import Entry, MessageFile, Topic
+from .log_file import ZSTD, Entry, MessageFile, Topic, expanded_message
 from .mcap_file import McapFile
 from .message_types import CAMERA_INFO, COMPRESSED, IMAGE, definition_of
 from .sqlite_file import SqliteFile
@@ -123,11 +123,19 @@ class Bag:
 
     def read(self, message: Message) -> bytes:
         """The content of a message; ValueError if it is damaged."""
-        return self._files[message.file].read(message.entry)
+        content = self._files[message.file].read(message.entry)
+        return expanded_message(content) if self._is_packed(content) else content
 
     def read_start(self, message: Message, size: int) -> bytes:
         """The first bytes of a message."""
-        return self._files[message.file].read_start(message.entry, size)
+        start = self._files[message.file].read_start(message.entry, size)
+        if self._is_packed(start):
+            return expanded_message(self._files[message.file].read(message.entry), size)[:size]
+        return start
+
+    def _is_packed(self, content: bytes) -> bool:
+        """Whether a message is compressed by itself, as ``ros2 bag record --compression-mode message`` does."""
+        return not self.is_ros1 and content.startswith(ZSTD)  # CDR begins with 0
 
     def close(self) -> None:
         """Close all files."""

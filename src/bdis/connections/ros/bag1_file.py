@@ -7,6 +7,7 @@ returns.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import struct
 from collections.abc import Iterator
@@ -310,20 +311,22 @@ def count_frames(path: Path) -> int:
 
 
 def _frames(content: Content, connections: int | None = None) -> Iterator[_Frame]:
+    """The complete frames, up to the first place that is damaged."""
     start = data = 0
     places: dict[int, list[bytes]] = {}
-    for record in records(content, len(MAGIC)):
-        if record.end < record.declared_end:
-            return
-        if record.kind == CHUNK:
-            start, data, places = record.start, record.begin, {}
-            if connections is None:
-                inside = records(content[record.begin : record.end])
-                connections = len({inner.number(b"conn") for inner in inside if inner.kind == CONNECTION})
-        elif record.kind == INDEX:
-            places[record.number(b"conn")] = [content[record.begin : record.end]]
-            if len(places) == connections:
-                yield _Frame(start, data, record.end, places)
+    with contextlib.suppress(struct.error):
+        for record in records(content, len(MAGIC)):
+            if record.end < record.declared_end:
+                return
+            if record.kind == CHUNK:
+                start, data, places = record.start, record.begin, {}
+                if connections is None:
+                    inside = records(content[record.begin : record.end])
+                    connections = len({inner.number(b"conn") for inner in inside if inner.kind == CONNECTION})
+            elif record.kind == INDEX:
+                places[record.number(b"conn")] = [content[record.begin : record.end]]
+                if len(places) == connections:
+                    yield _Frame(start, data, record.end, places)
 
 
 def _u32(number: int) -> bytes:

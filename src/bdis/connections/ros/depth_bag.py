@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...cameras.cloud import Cloud
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from . import bag1_file, mcap_file
-from .message_types import CAMERA_INFO, CLOUD, DISPARITY, IMAGE, build_message, definition_of
-from .messages import (
-    Fields,
-    camera_info_fields,
-    depth_fields,
-    depth_mm_fields,
-    disparity_fields,
-    image_fields,
-    point_cloud_fields,
-)
+from .bag import Bag
+from .image_messages import Fields, depth_fields, depth_mm_fields, depth_mm_of, image_fields, image_of
+from .message_types import CAMERA_INFO, CLOUD, DISPARITY, IMAGE, build_message, definition_of, parse_message
+from .messages import camera_info_fields, disparity_fields, point_cloud_fields
 
 # What a bag may have, with the topic below the namespace and the type of its messages.
 CONTENTS = {
@@ -93,7 +88,7 @@ class DepthBag:
     ):
         check_contents(contents, namespace)
         self._rig, self._contents, self._is_ros1 = rig, contents, is_ros1
-        prefix = "/" if namespace.strip("/") == "" else f"/{namespace.strip('/')}/"
+        prefix = _prefix(namespace)
         self._names = {name: prefix + CONTENTS[name][0] for name in contents}
         self._cameras = {side: prefix + name for side, name in _CAMERAS.items()}
         kinds = dict.fromkeys(self._cameras.values(), CAMERA_INFO)
@@ -171,6 +166,44 @@ class DepthBag:
 
     def _message(self, kind: str, fields: Fields, stamp_ns: int, frame_id: str) -> bytes:
         return build_message(kind, fields, stamp_ns, frame_id, is_ros1=self._is_ros1)
+
+
+def read_depth_bag(path: Path, content: str, namespace: str = NAMESPACE) -> Iterator[Array]:
+    """Read what :class:`DepthBag` has written of every frame.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    content : {"depth", "sigma", "left", "right"}
+        What to read.
+    namespace : str
+        What the names of its topics begin with.
+
+    Yields
+    ------
+    ndarray
+        Of each frame the depth or its standard deviation in mm (float32, NaN = unknown), or the image.
+
+    Raises
+    ------
+    ValueError
+        It is no bag, has no such content, or is damaged.
+    OSError
+        It cannot be read.
+    """
+    topic = _prefix(namespace) + CONTENTS[content][0]
+    with Bag(path) as bag:
+        if bag.topics.get(topic) != IMAGE:
+            raise ValueError(f"{path} has no images on {topic}")
+        for place in bag.messages(topic):
+            message = parse_message(bag.read(place), IMAGE, bag.is_ros1)
+            yield depth_mm_of(message) if content in ("depth", "sigma") else image_of(message)
+
+
+def _prefix(namespace: str) -> str:
+    """What the names of all topics begin with."""
+    return "/" if namespace.strip("/") == "" else f"/{namespace.strip('/')}/"
 
 
 def check_contents(contents: tuple[str, ...], namespace: str) -> None:

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 from ...common.arrays import Array
 from ...common.printable import printable
 from ..ros2.bdis_ros.bridge import BridgeError, Message
+from .image_messages import compressed_image_of, image_of
 from .message_types import CAMERA_INFO, COMPRESSED, IMAGE, full_name, parse_message
-from .messages import compressed_image_of, image_of, stamp_ns_of
+from .messages import stamp_ns_of
 from .pairing import StampPairs
 from .stereo_topics import StereoTopics, find_live_topics
 
 TOLERANCE_S = 0.005
 REPEAT_S = 10.0  # until the same is said again
 QUIET_S = 2.0  # without images, before that is said
+LONE_IMAGES = 12  # without a pair, before that is said: at first one camera is heard before the other
 LISTED_TOPICS = 12  # in a message about a topic that is missing
 _SIDES = {"left": 0, "right": 1}
 
@@ -137,6 +139,7 @@ class LiveTopics:
         self._newest: LivePair | None = None
         self._changed = threading.Condition()
         self._images = self._paired = self._replaced = self._damaged = 0
+        self._images_at_pair = 0  # when the last pair was found
         self.changes = 0
         self.state: dict[str, Any] = {}
 
@@ -223,6 +226,7 @@ class LiveTopics:
             if pair is None:
                 return
             self._paired += 1
+            self._images_at_pair = self._images
             self._replaced += self._newest is not None
             self._newest = LivePair(pair.stamp_ns, pair.left.header.frame_id, pair.left, pair.right)
             self._changed.notify_all()
@@ -297,7 +301,7 @@ class LiveTopics:
         counts = self.counts()
         if counts.damaged and not counts.images:
             return f"no message of {counts.damaged} could be read"
-        if self._pairs.nearest_s is not None:
+        if self._pairs.nearest_s is not None and counts.images - self._images_at_pair >= LONE_IMAGES:
             return (
                 f"the stamps of left and right differ by {1e3 * self._pairs.nearest_s:.1f} ms, more than the tolerance "
                 f"of {1e3 * self._tolerance_s:g} ms: synchronise the cameras, or give --tolerance"

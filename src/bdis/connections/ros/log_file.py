@@ -22,6 +22,7 @@ from ...common.optional import require
 MAX_CHUNK_BYTES = 2**30  # of messages that are compressed together; recorders make some MB
 MAX_MESSAGE_BYTES = 2**30
 MAX_TOPICS = 10_000
+ZSTD = b"\x28\xb5\x2f\xfd"  # with which what Zstandard has compressed begins
 _KEPT_CHUNKS = 2  # that stay decompressed: left and right images often lie in neighbours
 
 
@@ -308,6 +309,20 @@ def decompressed(file: Content, chunk: Chunk, path: Path) -> bytes:
         raise ValueError(f"{where} has {len(content)} bytes and declares {chunk.size}: it is damaged")
     if chunk.checksum and zlib.crc32(content) != chunk.checksum:
         raise ValueError(f"{where} is damaged: its checksum is wrong")
+    return content
+
+
+def expanded_message(stored: bytes, most: int | None = None) -> bytes:
+    """A message that is compressed by itself with Zstandard; ``most`` bytes of it at least, if they are given.
+
+    Raises
+    ------
+    ValueError
+        It is damaged or too large.
+    """
+    content = _expand(stored, "zstd", MAX_MESSAGE_BYTES if most is None else most)
+    if most is None and len(content) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"a compressed message has more than {MAX_MESSAGE_BYTES} bytes")
     return content
 
 

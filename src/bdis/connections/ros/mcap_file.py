@@ -6,6 +6,7 @@ many bytes.  Of what bdis writes, every frame is one chunk, which is on the disk
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import struct
 import zlib
@@ -332,21 +333,23 @@ def count_frames(path: Path) -> int:
 
 
 def _frames(content: Content) -> Iterator[_Frame]:
+    """The complete frames, up to the first place that is damaged."""
     channels, frame = 0, None
-    for record in records(content, len(MAGIC)):
-        start = record.begin - _RECORD.size
-        if record.end < record.declared_end or record.kind in (DATA_END, FOOTER):
-            return
-        if record.kind == CHANNEL:
-            channels += 1
-        elif record.kind == CHUNK:
-            first_ns, last_ns, size, _ = _CHUNK.unpack(content[record.begin : record.begin + _CHUNK.size])
-            frame = _Frame(start, record.end - start, size, first_ns, last_ns, [])
-        elif record.kind == MESSAGE_INDEX and frame is not None:
-            (channel,) = struct.unpack("<H", content[record.begin : record.begin + 2])
-            frame.indexes.append((channel, content[start : record.end]))
-            if len(frame.indexes) == channels:
-                yield frame
+    with contextlib.suppress(struct.error):
+        for record in records(content, len(MAGIC)):
+            start = record.begin - _RECORD.size
+            if record.end < record.declared_end or record.kind in (DATA_END, FOOTER):
+                return
+            if record.kind == CHANNEL:
+                channels += 1
+            elif record.kind == CHUNK:
+                first_ns, last_ns, size, _ = _CHUNK.unpack(content[record.begin : record.begin + _CHUNK.size])
+                frame = _Frame(start, record.end - start, size, first_ns, last_ns, [])
+            elif record.kind == MESSAGE_INDEX and frame is not None:
+                (channel,) = struct.unpack("<H", content[record.begin : record.begin + 2])
+                frame.indexes.append((channel, content[start : record.end]))
+                if len(frame.indexes) == channels:
+                    yield frame
 
 
 def _record(kind: int, body: bytes) -> bytes:

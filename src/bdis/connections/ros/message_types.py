@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from ...common.optional import require
-from .messages import Fields, named_for_ros1, stamp_fields
+from .image_messages import Fields
+from .messages import named_for_ros1, stamp_fields
 
 IMAGE, COMPRESSED, CAMERA_INFO = (
     "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage", "sensor_msgs/msg/CameraInfo",
@@ -48,7 +49,7 @@ def parse_message(content: bytes | memoryview, kind: str, is_ros1: bool) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from bdis.connections.ros.messages import image_fields
+    >>> from bdis.connections.ros.image_messages import image_fields
     >>> fields = image_fields(np.zeros((2, 3), np.uint8))
     >>> content = build_message(IMAGE, fields, 7, "camera", is_ros1=False)
     >>> parse_message(content, IMAGE, is_ros1=False).header.frame_id

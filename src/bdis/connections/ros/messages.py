@@ -1,16 +1,15 @@
-"""Arrays, rigs and clouds as the fields of ROS messages, and back.
+"""Rigs, disparities and clouds as the fields of ROS messages, and back; ``image_messages.py`` has images.
 
 Messages are taken as any object that has their fields as attributes: those of rosbags, rospy and rclpy do.  What is
 written are dicts of fields, without the headers that only the caller knows.  ROS 1 writes some names in capitals (D, K,
 R, P of a camera_info, T of a disparity image); here they are in small letters, and :func:`named_for_ros1` changes them.
 
-ROS measures in metres, bdis in mm: this file is where one becomes the other.
+ROS measures in metres, bdis in mm: these two files are where one becomes the other.
 """
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,234 +19,15 @@ from ...cameras.formats.base import CalibrationFile
 from ...cameras.formats.ros import camera_info_pair
 from ...cameras.rig import Rig
 from ...common.arrays import Array
-from ...common.optional import require
 from ...common.printable import printable
-from ...common.reading import check_pixels
-from ...files.images import decode_image
+from .image_messages import MM_PER_M, Fields, image_fields
 
-Fields = dict[str, Any]
 Side = Literal["left", "right"]
 
-MM_PER_M = 1000.0
-MOST_MM = 65535  # of a depth image of whole mm
 _NS_PER_S = 10**9
 _FLOAT32, _POINT_BYTES = 7, 20  # PointField.FLOAT32; x, y, z, rgb and sigma
 _DISTORTION_MODELS = ("plumb_bob", "rational_polynomial", "thin_prism", "equidistant", "fisheye")
 _CAPITAL = {"d": "D", "k": "K", "r": "R", "p": "P", "t": "T"}
-
-
-class _Encoding(NamedTuple):
-    """How pixels lie in an image message."""
-
-    dtype: type[np.generic]
-    channels: int = 1
-    is_bgr: bool = False
-    bayer: str | None = None  # name of OpenCV's conversion to RGB
-
-
-_PIXELS = {
-    "mono8": _Encoding(np.uint8), "8UC1": _Encoding(np.uint8),
-    "mono16": _Encoding(np.uint16), "16UC1": _Encoding(np.uint16),
-    "rgb8": _Encoding(np.uint8, 3), "rgba8": _Encoding(np.uint8, 4),
-    "bgr8": _Encoding(np.uint8, 3, is_bgr=True), "bgra8": _Encoding(np.uint8, 4, is_bgr=True),
-    "rgb16": _Encoding(np.uint16, 3), "rgba16": _Encoding(np.uint16, 4),
-    "bgr16": _Encoding(np.uint16, 3, is_bgr=True), "bgra16": _Encoding(np.uint16, 4, is_bgr=True),
-}  # fmt: skip
-# ROS names a pattern by its first two rows; OpenCV by the second and third pixel of the second row.
-_BAYER = {"rggb": "BG", "bggr": "RG", "gbrg": "GR", "grbg": "GB"}
-_ENCODINGS = _PIXELS | {
-    f"bayer_{pattern}{bits}": _Encoding(dtype, bayer=f"COLOR_Bayer{code}2RGB")
-    for pattern, code in _BAYER.items()
-    for bits, dtype in ((8, np.uint8), (16, np.uint16))
-}
-_WRITTEN = {
-    "mono8": (np.uint8, 2), "rgb8": (np.uint8, 3), "mono16": (np.uint16, 2), "rgb16": (np.uint16, 3),
-    "16UC1": (np.uint16, 2), "32FC1": (np.float32, 2),
-}  # fmt: skip
-
-
-# --- Images -----------------------------------------------------------------------------------------------------------
-
-
-def image_of(message: Any) -> Array:
-    """The pixels of a ``sensor_msgs/Image``.
-
-    Parameters
-    ----------
-    message : object
-        With the fields height, width, encoding, is_bigendian, step and data (bytes, or ndarray of uint8).
-
-    Returns
-    -------
-    ndarray of uint8 or uint16, shape (h, w) or (h, w, 3)
-        Grey or RGB; transparency is dropped.
-
-    Raises
-    ------
-    ValueError
-        The encoding is not known, or the size, the step and the data contradict each other.
-    ImportError
-        It is a Bayer pattern, and OpenCV is not installed.
-
-    Examples
-    --------
-    >>> image_of(SimpleNamespace(height=1, width=2, encoding="bgr8", is_bigendian=0, step=6, data=bytes(range(6))))
-    array([[[2, 1, 0],
-            [5, 4, 3]]], dtype=uint8)
-    """
-    encoding = _ENCODINGS.get(message.encoding)
-    if encoding is None:
-        known = f"{', '.join(_PIXELS)}, bayer_rggb8 and its like"
-        raise ValueError(f"images are encoded as {printable(repr(message.encoding))[:60]}; expected one of {known}")
-    height, width, step = int(message.height), int(message.width), int(message.step)
-    if height < 1 or width < 1:
-        raise ValueError(f"an image of {width}x{height} pixels has none")
-    check_pixels(width, height, "an image")
-    row_bytes = width * encoding.channels * np.dtype(encoding.dtype).itemsize
-    data = np.frombuffer(message.data, np.uint8)
-    # The last row may end with its last pixel.
-    if step < row_bytes or len(data) < (height - 1) * step + row_bytes:
-        raise ValueError(
-            f"an image of {width}x{height} as {message.encoding} has {len(data)} bytes in rows of {step}; "
-            f"expected rows of {row_bytes} or more"
-        )
-    rows = np.lib.stride_tricks.as_strided(data, (height, row_bytes), (step, 1), writeable=False)
-    dtype = np.dtype(encoding.dtype)
-    typed = np.ascontiguousarray(rows).view(dtype.newbyteorder(">" if message.is_bigendian else "<"))
-    pixels: Array = typed.astype(encoding.dtype, copy=False)
-    if encoding.bayer is not None:
-        if height < 3 or width < 3:
-            raise ValueError(f"an image of {width}x{height} is too small for a Bayer pattern")
-        cv2 = require("cv2", "reading images of a Bayer pattern")
-        colors: Array = cv2.cvtColor(pixels, getattr(cv2, encoding.bayer))
-        return colors
-    if encoding.channels == 1:
-        return pixels
-    pixels = pixels.reshape(height, width, encoding.channels)
-    return np.ascontiguousarray(pixels[..., 2::-1] if encoding.is_bgr else pixels[..., :3])
-
-
-def compressed_image_of(message: Any) -> Array:
-    """The pixels of a ``sensor_msgs/CompressedImage`` of JPEG or PNG.
-
-    Parameters
-    ----------
-    message : object
-        With the fields format and data (bytes, or ndarray of uint8).
-
-    Returns
-    -------
-    ndarray of uint8 or uint16, shape (h, w) or (h, w, 3)
-        Grey or RGB.
-
-    Raises
-    ------
-    ValueError
-        It is no JPEG or PNG, or is damaged.
-    ImportError
-        OpenCV is not installed.
-
-    Examples
-    --------
-    >>> from bdis.files.images import encode_pixels
-    >>> content = encode_pixels(np.full((2, 3), 7, np.uint8), ".png")
-    >>> compressed_image_of(SimpleNamespace(format="png", data=content)).tolist()
-    [[7, 7, 7], [7, 7, 7]]
-    """
-    content = bytes(message.data)
-    if not content.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")):
-        kind = printable(repr(message.format))[:60]
-        raise ValueError(f"a compressed image of format {kind} is neither JPEG nor PNG")
-    image = decode_image(content, "a compressed image")
-    # The format tells what was compressed, such as "rgb8; png compressed bgr8"; of Bayer patterns the colours are left.
-    pattern = str(message.format).partition(";")[0].strip()
-    if image.ndim == 2 and pattern.startswith("bayer_"):
-        return image_of(SimpleNamespace(**image_fields(image) | {"encoding": pattern}))
-    return image
-
-
-def image_fields(pixels: Array, encoding: str | None = None) -> Fields:
-    """The fields of a ``sensor_msgs/Image``, without its header.
-
-    Parameters
-    ----------
-    pixels : ndarray of uint8, uint16 or float32, shape (h, w) or (h, w, 3)
-        Grey, RGB, or values such as depth.
-    encoding : {"mono8", "rgb8", "mono16", "rgb16", "16UC1", "32FC1"}, optional
-        Default: mono8, rgb8, mono16 or rgb16 for images, 32FC1 for float32.
-
-    Returns
-    -------
-    dict
-        height, width, encoding, is_bigendian, step and data (a flat ndarray of uint8).
-
-    Raises
-    ------
-    ValueError
-        The pixels do not fit the encoding.
-
-    Examples
-    --------
-    >>> fields = image_fields(np.zeros((2, 3), np.float32))
-    >>> fields["encoding"], fields["step"], len(fields["data"])
-    ('32FC1', 12, 24)
-    """
-    if encoding is None:
-        kinds = {kind: name for name, kind in _WRITTEN.items() if name != "16UC1"}
-        encoding = kinds.get((pixels.dtype.type, pixels.ndim), "unknown")
-    dtype, ndim = _WRITTEN.get(encoding, (None, 0))
-    if pixels.dtype != dtype or pixels.ndim != ndim or (ndim == 3 and pixels.shape[2] != 3):
-        raise ValueError(f"pixels of shape {pixels.shape}, {pixels.dtype}, cannot be encoded as {encoding}")
-    little = np.ascontiguousarray(pixels, pixels.dtype.newbyteorder("<"))
-    height, width = pixels.shape[:2]
-    return {
-        "height": height, "width": width, "encoding": encoding, "is_bigendian": 0,
-        "step": little.strides[0], "data": little.reshape(-1).view(np.uint8),
-    }  # fmt: skip
-
-
-def depth_fields(depth_mm: Array) -> Fields:
-    """The fields of a depth image of REP 118: 32FC1 in metres, NaN = unknown.
-
-    Parameters
-    ----------
-    depth_mm : ndarray of float32, shape (h, w)
-        Depth, or its standard deviation, in mm; NaN = unknown.
-
-    Returns
-    -------
-    dict
-        As of :func:`image_fields`.
-
-    Examples
-    --------
-    >>> depth_fields(np.float32([[62.5]]))["data"].view(np.float32).tolist()
-    [0.0625]
-    """
-    return image_fields(np.asarray(depth_mm / np.float32(MM_PER_M), np.float32), "32FC1")
-
-
-def depth_mm_fields(depth_mm: Array) -> Fields:
-    """The fields of a depth image of whole mm: 16UC1, 0 = unknown, or more than 65535 mm.
-
-    Parameters
-    ----------
-    depth_mm : ndarray of float32, shape (h, w)
-        NaN = unknown.
-
-    Returns
-    -------
-    dict
-        As of :func:`image_fields`.
-
-    Examples
-    --------
-    >>> depth_mm_fields(np.float32([[62.5, np.nan, 0.2, 1e6]]))["data"].view(np.uint16).tolist()
-    [62, 0, 1, 0]
-    """
-    whole = np.maximum(np.rint(depth_mm), 1)  # 0 would mean unknown
-    with np.errstate(invalid="ignore"):
-        return image_fields(np.where(whole <= MOST_MM, whole, 0).astype(np.uint16), "16UC1")
 
 
 # --- Cameras ----------------------------------------------------------------------------------------------------------
@@ -274,6 +54,7 @@ def cameras_of(left: Any, right: Any) -> CalibrationFile:
 
     Examples
     --------
+    >>> from types import SimpleNamespace
     >>> rig = Rig(500, 320, 240, 5, size=(640, 480))
     >>> infos = [SimpleNamespace(**camera_info_fields(rig, side) | {"roi": None}) for side in ("left", "right")]
     >>> cameras_of(*infos).rectified["baseline_mm"]
@@ -321,6 +102,7 @@ def is_calibrated(message: Any) -> bool:
 
     Examples
     --------
+    >>> from types import SimpleNamespace
     >>> is_calibrated(SimpleNamespace(K=np.zeros(9)))
     False
     """
@@ -474,6 +256,7 @@ def stamp_ns_of(header: Any) -> int:
 
     Examples
     --------
+    >>> from types import SimpleNamespace
     >>> stamp_ns_of(SimpleNamespace(stamp=SimpleNamespace(secs=7, nsecs=5)))
     7000000005
     """

@@ -226,6 +226,7 @@ class NodeProcess:
         while True:
             begin_s = time.monotonic()
             assert self._process.stderr is not None
+            self._last_lines.clear()
             with self._process.stderr as lines:
                 for line in lines:
                     self._last_lines.append(printable(line.decode(errors="replace").strip())[:300])

@@ -51,14 +51,23 @@ class SqliteFile(MessageFile):
         tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('topics', 'messages')"
         if self._file.execute(tables).fetchone() != (2,):
             raise ValueError(f"{self.path} is not of a ROS 2 bag: it has no tables topics and messages")
+        for table in ("topics", "messages"):
+            columns = self._file.execute(f"PRAGMA table_xinfo({table})").fetchall()
+            if any(hidden for *_, hidden in columns):  # a small file could have its reader compute for hours
+                raise ValueError(f"{self.path} is not of a ROS 2 bag: {table} has columns that are computed")
         for number, name, kind, encoding in self._file.execute(
             "SELECT id, name, type, serialization_format FROM topics"
         ):
-            self._add_topic(int(number), Topic(str(name), str(kind) if encoding == "cdr" else f"{kind} as {encoding}"))
+            if not isinstance(number, int):
+                raise ValueError(f"{self.path} is damaged: a topic has no number")
+            self._add_topic(number, Topic(str(name), str(kind) if encoding == "cdr" else f"{kind} as {encoding}"))
         rows = self._file.execute("SELECT timestamp, topic_id, id FROM messages ORDER BY timestamp, id")
         try:
             for time_ns, topic, number in rows:
-                self._add_entry(Entry(int(time_ns), int(topic), -1, int(number)))
+                if all(isinstance(value, int) for value in (time_ns, topic, number)):
+                    self._add_entry(Entry(time_ns, topic, -1, number))
+                else:
+                    self.problem = f"{self.path.name} is damaged: messages without a time or topic are left out"
         except sqlite3.DatabaseError as error:
             self.problem = f"{self.path.name} is damaged ({printable(str(error))}) and is read as far as it goes"
 

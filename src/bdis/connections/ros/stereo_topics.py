@@ -13,6 +13,8 @@ from .message_types import CAMERA_INFO, COMPRESSED, IMAGE
 _SIDES = (("left", "right"), ("l", "r"), ("cam0", "cam1"), ("camera0", "camera1"), ("camera_0", "camera_1"),
           ("cam_0", "cam_1"), ("image_0", "image_1"), ("infra1", "infra2"), ("cam1", "cam2"))  # fmt: skip
 _PACKED = "/compressed"
+# What image_transport offers beside every image topic as a CompressedImage, and is neither JPEG nor PNG.
+_OTHER_PACKED = ("/compressedDepth", "/zstd")
 Topics = tuple[str, str]
 
 
@@ -43,7 +45,7 @@ def find_topics(topics: Mapping[str, str], counts: Mapping[str, int], shift_of: 
     >>> find_topics(kinds, dict.fromkeys(kinds, 3), lambda topic: 0.0)
     ('/endo/left/image_raw', '/endo/right/image_raw')
     """
-    images = [name for name, kind in topics.items() if kind in (IMAGE, COMPRESSED) and counts.get(name)]
+    images = [name for name in _readable(topics) if counts.get(name)]
     pairs = _pairs(images)
     if not pairs and len(images) == 2:  # the right camera is the one that lies beside the origin
         shifts = [shift_of(name) for name in images]
@@ -105,7 +107,7 @@ def find_live_topics(topics: Mapping[str, str]) -> StereoTopics | None:
     >>> find_live_topics(dict.fromkeys(names, "sensor_msgs/msg/Image")).left
     '/endo/left/image_rect'
     """
-    pairs = _pairs([name for name, kind in topics.items() if kind in (IMAGE, COMPRESSED)])
+    pairs = _pairs(_readable(topics))
     if not pairs:
         return None
     cameras = {_camera(left) for left, _ in pairs}
@@ -159,6 +161,11 @@ def says_rectified(topic: str) -> bool | None:
     if any(word in ("rect", "rectified") for word in words):
         return True
     return False if "raw" in words else None
+
+
+def _readable(topics: Mapping[str, str]) -> list[str]:
+    """The topics whose images may be the two views."""
+    return [name for name, kind in topics.items() if kind in (IMAGE, COMPRESSED) and not name.endswith(_OTHER_PACKED)]
 
 
 def _pairs(images: Sequence[str]) -> list[Topics]:

@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...cameras.rig import Rig
+from ...connections.ros.image_messages import Fields, depth_fields, image_fields
 from ...connections.ros.message_types import build_message
-from ...connections.ros.messages import (
-    Fields,
-    camera_info_fields,
-    depth_fields,
-    disparity_fields,
-    image_fields,
-    point_cloud_fields,
-)
+from ...connections.ros.messages import camera_info_fields, disparity_fields, point_cloud_fields
 from ..sources.ros_topics import RosSource
 from ..stream.depth_stream import DepthFrame
 from .live_output import LiveOutput

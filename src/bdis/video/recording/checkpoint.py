@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
-import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from ...common.arrays import Array
 from ...common.atomic import write_whole
+from ...common.npz import NUMBERS_AND_TEXT, Npz
+from ...common.reading import MAX_IMAGE_BYTES, parse_json, read_limited
 from ...matching.result import FrameMemory, StereoResult
 from ...matching.settings import Settings
 
@@ -64,7 +67,7 @@ def read_checkpoints(folder: Path) -> list[Checkpoint]:
     """All checkpoints of a recording, the newest first; those that cannot be read are left out."""
     found = []
     for name in (CHECKPOINT, _EARLIER):
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile):
+        with contextlib.suppress(Exception):  # zipfile and NumPy raise many kinds for damaged content
             found.append(_read(folder / name))
     return found
 
@@ -76,12 +79,21 @@ def remove_checkpoints(folder: Path) -> None:
 
 
 def _read(path: Path) -> Checkpoint:
-    with np.load(path, allow_pickle=False) as arrays:
-        memory = None
-        if "left" in arrays:
-            settings = Settings(**json.loads(str(arrays["settings"])))
-            memory = FrameMemory(arrays["left"], arrays["trust"], settings)
-        disparity = arrays["disparity"]
-        offset, tilt = float(arrays["row_offset"]), float(arrays["row_tilt"])
-        result = StereoResult(disparity, np.zeros_like(disparity), row_offset=offset, row_tilt=tilt, memory=memory)
-        return Checkpoint(int(arrays["index"]), result)
+    arrays = Npz(read_limited(path, MAX_IMAGE_BYTES), NUMBERS_AND_TEXT)
+    memory = None
+    if "left" in arrays:
+        settings = Settings(**parse_json(str(arrays["settings"])))
+        memory = FrameMemory(_map(arrays, "left", np.int16), _map(arrays, "trust", np.float32), settings)
+    disparity = _map(arrays, "disparity", np.float32)
+    index, offset, tilt = int(arrays["index"]), float(arrays["row_offset"]), float(arrays["row_tilt"])
+    if index < 0 or not math.isfinite(offset) or not math.isfinite(tilt):
+        raise ValueError
+    result = StereoResult(disparity, np.zeros_like(disparity), row_offset=offset, row_tilt=tilt, memory=memory)
+    return Checkpoint(index, result)
+
+
+def _map(arrays: Npz, name: str, kind: type) -> Array:
+    found = arrays[name]
+    if found.ndim != 2 or found.dtype != kind:
+        raise ValueError
+    return found

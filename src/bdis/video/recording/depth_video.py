@@ -170,7 +170,7 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     log = Path(path).with_name(FRAME_LOG)
     records = read_frame_log(log) if log.is_file() else None
     try:
-        with av.open(os.fspath(path)) as container:
+        with av.open(os.fspath(path), metadata_errors="replace") as container:
             steps_per_mm = _steps_per_mm(container, path)
             for count, frame in enumerate(container.decode(video=0)):
                 if records is not None and count == len(records):

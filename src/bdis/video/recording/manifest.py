@@ -16,7 +16,7 @@ MANIFEST = "manifest.json"
 FORMAT = "bdis-recording"
 # May differ when a recording is continued: the results do not depend on it.
 _KINDS: dict[str, type | UnionType] = {  # of what a recording is continued from
-    "state": str, "run": dict, "calibration": dict | None, "parts": list,
+    "state": str, "run": dict, "calibration": dict | None, "parts": list, "frames": int,
 }  # fmt: skip
 _MAY_DIFFER = ("run.settings.threads",)
 

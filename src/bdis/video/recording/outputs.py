@@ -5,10 +5,11 @@ A new output is a :class:`FrameWriter` and a line in ``OUTPUTS``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array
@@ -28,12 +29,14 @@ from .frame_files import (
     write_sigma_file,
 )
 from .frame_log import FrameRecord
+from .manifest import MANIFEST
 from .preview_picture import PreviewPicture
 from .preview_video import PREVIEW_PART, PREVIEW_VIDEO, PreviewVideo
 from .video_file import count_readable_frames
 from .writer import FrameWriter
 
 COUNT = "pixels_beyond"
+T = TypeVar("T", int, float)
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,19 @@ class Earlier:
     first_s: float | None = None
     entry: dict[str, Any] = field(default_factory=dict)
 
+    def number(self, name: str, kind: type[T], default: T | None = None) -> T:
+        """A number of the entry.
+
+        Raises
+        ------
+        ValueError
+            The entry has something else.
+        """
+        value = self.entry.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, int | kind) or not 0 <= value < math.inf:
+            raise ValueError(f"{MANIFEST} is damaged: {name} is missing or no number; record into a new folder")
+        return kind(value)
+
 
 @dataclass(frozen=True)
 class Output:
@@ -168,7 +184,7 @@ class DepthVideoWriter(FrameWriter):
     def __init__(self, path: Path, plan: RecordingPlan, earlier: Earlier):
         height, width = plan.shape
         self._steps_per_mm = plan.steps_per_mm
-        self._too_far_before = int(earlier.entry.get(COUNT, 0))
+        self._too_far_before = earlier.number(COUNT, int, 0)
         self._video = DepthVideo(
             path, (width, height), steps_per_mm=plan.steps_per_mm, fps=plan.fps, keep=earlier.frames
         )
@@ -209,7 +225,8 @@ class PreviewWriter(FrameWriter):
         )
         near_far = plan.near_far or plan.clip_range
         if "near" in earlier.entry:  # the colours must mean the same before and after an interruption
-            near_far, self._range_from = (earlier.entry["near"], earlier.entry["far"]), earlier.entry["range_from"]
+            near_far = earlier.number("near", float), earlier.number("far", float)
+            self._range_from = str(earlier.entry.get("range_from"))
         self._picture = PreviewPicture(self._quantity, plan.shape, near_far)
         self._video = PreviewVideo(path, self._picture, first_s=earlier.first_s, fps=plan.fps, keep=earlier.frames)
 

@@ -82,15 +82,18 @@ class PictureWarnings:
         Frames that were looked at closely.
     bits : set of int
         Bits of the pixels, as told from the brightest one of each frame.
+
+    Raises
+    ------
+    ValueError
+        The manifest is damaged.
     """
 
     def __init__(self, warn: Callable[[str], None], earlier: dict[str, Any]):
         self._warn = warn
-        kept = [PictureWarning(**entry) for entry in earlier.get("warnings", [])]
+        kept, self.checked, self.bits = _kept(earlier)
         self._found = {kind_of(warning.text): warning for warning in kept}
         self._latest: dict[str, int] = {}  # number of the latest frame of each kind
-        self.checked = int(earlier.get("checked_frames", 0))
-        self.bits: set[int] = set(earlier.get("bits", []))
         self._checks_to_come = FIRST_CHECKS
         self._due_s = 0.0
         self._beside = ThreadPoolExecutor(1, "bdis_check")
@@ -177,6 +180,20 @@ def kind_of(text: str) -> str:
     'rows differ by # px on median: this pair does not look rectified'
     """
     return re.sub(r"\d+(\.\d+)?", "#", text)
+
+
+def _kept(earlier: dict[str, Any]) -> tuple[list[PictureWarning], int, set[int]]:
+    """Warnings, number of checked frames and bits of an earlier part."""
+    warnings, checked, bits = (earlier.get(name, []) for name in ("warnings", "checked_frames", "bits"))
+    try:
+        kept = [PictureWarning(**entry) for entry in warnings]
+        are_texts = all(isinstance(text, str) for each in kept for text in (each.text, each.of_frames))
+        numbers = [checked or 0, *bits, *(number for each in kept for number in (each.first_frame, each.frames))]
+        if are_texts and all(isinstance(number, int) and number >= 0 for number in numbers):
+            return kept, numbers[0], set(bits)
+    except TypeError:
+        pass
+    raise ValueError("manifest.json is damaged: its warnings cannot be read; record into a new folder")
 
 
 def joined_entries(pieces: Sequence[dict[str, Any]]) -> dict[str, Any]:

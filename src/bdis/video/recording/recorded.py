@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,15 @@ from numpy.typing import NDArray
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array, size_text
+from ...connections.ros.depth_bag import read_depth_bag
 from ...files.images import read_image
 from ...files.maps import read_depth
+from .bag_output import BagPlan
 from .depth_video import DEPTH_VIDEO, read_depth_video
 from .frame_files import frame_file
 from .frame_log import FRAME_LOG, FrameRecord, read_frame_log
 from .manifest import read_manifest
-from .outputs import OUTPUTS
+from .outputs import BAGS, OUTPUTS
 from .recording import RIG_FILE
 
 
@@ -61,7 +64,7 @@ class RecordedDepth:
     rig : Rig
         The rectified cameras.
     outputs : set of str
-        Which of ``OUTPUTS`` it has.
+        Which of ``OUTPUTS`` it has; depth, sigma and left also if only its bag has them.
     shape : (int, int)
         Height and width of the images.
 
@@ -96,10 +99,14 @@ class RecordedDepth:
         if not self.records:
             raise ValueError(f"the recording in {folder} has no frames")
         saved = self.manifest["run"].get("save")
-        self.outputs = {name for name in saved if name in OUTPUTS} if isinstance(saved, list) else set()
+        self._saved = {name for name in OUTPUTS if name in saved} if isinstance(saved, list) else set()
+        self._bag = next((OUTPUTS[name].path for name in BAGS if name in self._saved), None)
+        self._bag_plan = self._read_bag_plan()
+        in_bag = set() if self._bag is None else {"depth", "sigma", "left"}.intersection(self._bag_plan.contents)
+        self.outputs = self._saved | in_bag
         if not self.outputs & {"depth", "video"} or not (folder / RIG_FILE).is_file():
             raise ValueError(
-                f"the recording in {folder} has no depth: record it with a calibration and --save video or depth"
+                f"the recording in {folder} has no depth: record it with a calibration and --save video, depth or bag"
             )
         self.rig = Rig.load(folder / RIG_FILE)
         self.shape = self._shape()
@@ -120,9 +127,8 @@ class RecordedDepth:
         OSError
             A file cannot be read.
         """
-        for record, depth in zip(self.records, self._depths(), strict=True):
-            sigma = self._map("sigma", record) if "sigma" in self.outputs else None
-            left = read_image(self._file("left", record)) if "left" in self.outputs else None
+        for record, depth, sigma, left in zip(self.records, *map(self._arrays, ("depth", "sigma", "left"))):
+            assert depth is not None
             for name, array in (("depth", depth), ("sigma", sigma), ("left image", left)):
                 if array is not None and array.shape[:2] != self.shape:
                     raise ValueError(
@@ -131,22 +137,36 @@ class RecordedDepth:
                     )
             yield RecordedFrame(record, depth, sigma, left)
 
-    def _depths(self) -> Iterator[NDArray[np.float32]]:
-        if "depth" in self.outputs:  # floats, not rounded as in the video
+    def _arrays(self, name: str) -> Iterator[Array | None]:
+        """The maps or images of all frames; None for each if they were not recorded."""
+        if name in self._saved:  # depth as floats, not rounded as in the video
             for record in self.records:
-                yield self._map("depth", record)
-            return
-        count = 0
-        for _, _, depth in read_depth_video(self.folder / DEPTH_VIDEO):
-            count += 1
-            yield depth
-        if count < len(self.records):
-            raise ValueError(
-                f"{self.folder / DEPTH_VIDEO} has {count} of {len(self.records)} frames; bdis run --resume repairs it"
-            )
+                yield (read_image if name == "left" else read_depth)(self._file(name, record))
+        elif name not in self.outputs and name != "depth":
+            yield from itertools.repeat(None)
+        elif name in self.outputs and self._bag is not None:
+            path = self.folder / self._bag
+            yield from self._all_of(path, read_depth_bag(path, name, self._bag_plan.namespace))
+        else:
+            path = self.folder / DEPTH_VIDEO
+            yield from self._all_of(path, (depth for _, _, depth in read_depth_video(path)))
 
-    def _map(self, name: str, record: FrameRecord) -> NDArray[np.float32]:
-        return read_depth(self._file(name, record))
+    def _all_of(self, path: Path, arrays: Iterator[Array]) -> Iterator[Array]:
+        """The content of a file that has all frames; ValueError if some are missing."""
+        count = 0
+        for array in arrays:
+            count += 1
+            yield array
+        if count < len(self.records):
+            raise ValueError(f"{path} has {count} of {len(self.records)} frames; bdis run --resume repairs it")
+
+    def _read_bag_plan(self) -> BagPlan:
+        """What its bag has; ValueError if the manifest does not say."""
+        try:
+            found = self.manifest["run"].get("bag", {})
+            return BagPlan(tuple(found["contents"]), found["namespace"]) if found else BagPlan()
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"the manifest in {self.folder} does not say what its bag has: {error!r}") from None
 
     def _file(self, name: str, record: FrameRecord) -> Path:
         output = OUTPUTS[name]
@@ -156,6 +176,6 @@ class RecordedDepth:
         size = self.rig.size or self.manifest["run"].get("size")
         try:
             width, height = (int(number) for number in size)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"the manifest in {self.folder} does not say how large the images are") from None
         return height, width

@@ -146,7 +146,7 @@ class Recording:
             for name in self.plan.save:
                 if self._is_repair and name not in self._lacking:
                     continue
-                kept = Earlier(there.kept.get(name, 0), first_s, earlier.get(name) or {})
+                kept = Earlier(there.kept.get(name, 0), first_s, _entry_of(name, earlier))
                 output = OUTPUTS[name]
                 self._writers[name] = output.open(self.folder / output.path, self.plan, kept)
             self._log = FrameLog(self.folder / FRAME_LOG, there.records)
@@ -329,6 +329,14 @@ class Recording:
 def _essential(entries: dict[str, Any]) -> dict[str, Any]:
     """The entries without what merely counts, and changes with every frame."""
     return {name: {key: value for key, value in entry.items() if key != COUNT} for name, entry in entries.items()}
+
+
+def _entry_of(name: str, earlier: dict[str, Any]) -> dict[str, Any]:
+    """The entry of an output in the manifest of an earlier run; empty if it has none."""
+    entry = earlier.get(name) or {}
+    if not isinstance(entry, dict):
+        raise ValueError(f"{MANIFEST} is damaged: {name} is no entry of an output; record into a new folder")
+    return entry
 
 
 def is_complete(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> bool:

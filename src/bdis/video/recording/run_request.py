@@ -294,6 +294,7 @@ def _about_source(request: SourceRequest, source: Source) -> dict[str, Any]:
         "bytes": [Path(place).stat().st_size for place in places if Path(place).is_file()],
         "frames": source.length,
         **({} if request.topics is None else {"topics": list(request.topics)}),
+        **({} if request.tolerance_ms is None else {"tolerance_ms": request.tolerance_ms}),
     }
 
 

@@ -233,7 +233,7 @@ class VideoFile:
         av = require("av", PURPOSE)
         if not self._stream.codec_context.is_open:
             self._stream.codec_context.open()
-        with av.open(str(earlier)) as old:
+        with av.open(str(earlier), metadata_errors="replace") as old:
             source = old.streams.video[0]
             is_h264 = self._stream.codec_context.name == "libx264"
             if not is_h264 and source.codec_context.extradata != self._stream.codec_context.extradata:
@@ -273,8 +273,9 @@ def count_readable_frames(path: Place) -> int:
     av = require("av", PURPOSE)
     path = Path(path)
     earlier = earlier_file(path)
-    with contextlib.suppress(OSError, av.FFmpegError), av.open(str(earlier if earlier.exists() else path)) as video:
-        return sum(1 for _ in _packets(video))
+    place = str(earlier if earlier.exists() else path)
+    with contextlib.suppress(OSError, av.FFmpegError), av.open(place, metadata_errors="replace") as video:
+        return sum(1 for _ in _packets(video)) if video.streams.video else 0
     return 0
 
 

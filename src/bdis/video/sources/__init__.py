@@ -56,6 +56,7 @@ def open_source(
     fps: float | None = None,
     color: bool = True,
     topics: tuple[str, str] | None = None,
+    tolerance_ms: float | None = None,
     rectify: bool | None = None,
     pipe_format: str | None = None,
     all_frames: bool = False,
@@ -85,6 +86,9 @@ def open_source(
         RGB frames of videos and cameras; False gives grey ones, which takes less time.
     topics : (str, str), optional
         Topics of the left and the right images in a recording of ROS.  Default: found by their names and camera_info.
+    tolerance_ms : float, optional
+        Largest difference between the stamps of a left and a right image in a recording of ROS that were taken
+        together.  Default: a quarter of the time between two frames.
     rectify : bool, optional
         Whether the images of a recording of ROS are to be rectified.  Default: told from the topic and the images.
     pipe_format : str, optional
@@ -110,7 +114,9 @@ def open_source(
     >>> source.length, source.is_live
     (3, False)
     """
-    options = OpenOptions(Splitter(layout, squeezed), deinterlace, fps, color, topics, rectify, pipe_format, all_frames)
+    options = OpenOptions(
+        Splitter(layout, squeezed), deinterlace, fps, color, topics, tolerance_ms, rectify, pipe_format, all_frames
+    )
     if right is not None and (layout is not None or squeezed):
         raise ValueError("layout and squeezed are for pictures that hold both views, but the right view is given too")
     places = [
@@ -130,7 +136,7 @@ def open_source(
         raise ValueError(f"deinterlace is for videos, but {places[0]} is {kind.name}")
     if fps is not None and (kind.is_video or kind.is_bag):
         raise ValueError(f"fps is for folders and cameras; {places[0]} is {kind.name}, which has its own")
-    for option, value in (("topics", topics), ("rectify", rectify)):
+    for option, value in (("topics", topics), ("tolerance_ms", tolerance_ms), ("rectify", rectify)):
         if value is not None and not kind.is_bag:
             raise ValueError(f"{option} is for recordings of ROS, but {places[0]} is {kind.name}")
     if kind.is_bag and (layout is not None or squeezed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...connections.ros.bag import Bag, Message, is_bag
+from ...connections.ros.image_messages import compressed_image_of, image_of
 from ...connections.ros.message_types import COMPRESSED, parse_message
-from ...connections.ros.messages import cameras_of, compressed_image_of, image_of, is_calibrated
+from ...connections.ros.messages import cameras_of, is_calibrated
 from ...connections.ros.topic_cameras import decide_camera
 from .bag_index import NS_PER_S, BagIndex, index_bag
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
@@ -36,7 +38,7 @@ class BagSource(Source):
         Topics of the left and right images.  Default: found by their names and camera_info.
     rectify : bool, optional
         Whether the images are to be rectified.  Default: told from the topic and the images.
-    tolerance_s : float, optional
+    tolerance_ms : float, optional
         Largest difference between the stamps of a pair.  Default: a quarter of the time between two frames.
 
     Examples
@@ -51,10 +53,12 @@ class BagSource(Source):
         topics: tuple[str, str] | None = None,
         *,
         rectify: bool | None = None,
-        tolerance_s: float | None = None,
+        tolerance_ms: float | None = None,
     ):
         self.name = str(place)
-        self._place, self._topics, self._rectify, self._tolerance_s = Path(place), topics, rectify, tolerance_s
+        if tolerance_ms is not None and not 0 <= tolerance_ms < math.inf:
+            raise ValueError(f"tolerance_ms is {tolerance_ms:g}; expected 0 or more")
+        self._place, self._topics, self._rectify, self._tolerance_ms = Path(place), topics, rectify, tolerance_ms
         self._next = 0
         self._bag: Bag | None = None
         self._found: BagIndex | None = None
@@ -68,7 +72,7 @@ class BagSource(Source):
         if self._found is None:
             self._bag = Bag(self._place)
             try:
-                self._found = index_bag(self._bag, self._place, self._topics, self._tolerance_s)
+                self._found = index_bag(self._bag, self._place, self._topics, self._tolerance_ms)
                 first = self._found.pairs[0].stamp_ns
                 self._times_s = np.array([(pair.stamp_ns - first) / NS_PER_S for pair in self._found.pairs])
             except BaseException:
@@ -146,7 +150,7 @@ class BagSource(Source):
     def _load(self, index: int) -> StereoFrame:
         pair, time_s = self._index.pairs[index], float(self._times_s[index])
         if pair.right is None:
-            within = f"{1e3 * self._index.tolerance_s:.3g} ms"
+            within = f"{self._index.tolerance_ms:.3g} ms"
             raise BadFrame(f"frame {index}: the left image at {time_s:.3f} s has no right one within {within}")
         try:
             left, frame_id = self._image(pair.left, self._index.topics[0])
@@ -200,7 +204,7 @@ class BagSource(Source):
 def _open(places: list[str], options: OpenOptions) -> BagSource:
     if len(places) > 1:
         raise ValueError(f"{places[0]} has both views; do not give a right one, but --topics LEFT RIGHT")
-    return BagSource(places[0], options.topics, rectify=options.rectify)
+    return BagSource(places[0], options.topics, rectify=options.rectify, tolerance_ms=options.tolerance_ms)
 
 
 BAG = SourceKind("a recording of ROS", is_bag, _open, is_bag=True)

@@ -16,9 +16,9 @@ from ...connections.ros.bag import Bag, Message
 from ...connections.ros.message_types import CAMERA_INFO, parse_message
 from ...connections.ros.stereo_topics import check_topics, find_topics, info_topic
 
-NS_PER_S = 1e9
+NS_PER_S, NS_PER_MS = 1e9, 1e6
 TOLERATED = 0.25  # of the time between two frames, by which the stamps of a pair may differ
-_LONE_TOLERANCE_S = 0.01  # if there is one frame only
+_LONE_TOLERANCE_MS = 10.0  # if there is one frame only
 _HEADER_START = 64  # bytes that have the stamp of a message
 
 
@@ -41,7 +41,7 @@ class BagIndex:
         Of the left and right images.
     pairs : list of Pair
         In the order of their stamps.
-    tolerance_s : float
+    tolerance_ms : float
         Largest difference between the stamps of a pair.
     infos : (object, object) or None
         The camera_info of both cameras; None if one is missing.
@@ -53,13 +53,13 @@ class BagIndex:
 
     topics: tuple[str, str]
     pairs: list[Pair]
-    tolerance_s: float
+    tolerance_ms: float
     infos: tuple[Any, Any] | None
     info_change_s: float | None
     remarks: list[str]
 
 
-def index_bag(bag: Bag, place: Path, topics: tuple[str, str] | None, tolerance_s: float | None) -> BagIndex:
+def index_bag(bag: Bag, place: Path, topics: tuple[str, str] | None, tolerance_ms: float | None) -> BagIndex:
     """Find the pairs of a bag.
 
     Parameters
@@ -70,7 +70,7 @@ def index_bag(bag: Bag, place: Path, topics: tuple[str, str] | None, tolerance_s
         Its name, for messages.
     topics : (str, str) or None
         Topics of the left and right images; None to find them.
-    tolerance_s : float or None
+    tolerance_ms : float or None
         Largest difference between the stamps of a pair; None for a quarter of the time between two frames.
 
     Returns
@@ -88,36 +88,36 @@ def index_bag(bag: Bag, place: Path, topics: tuple[str, str] | None, tolerance_s
         else:
             check_topics(topics, bag.topics, bag.counts)
     except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
+        raise ValueError("; ".join([f"{place}: {error}", *bag.problems])) from None
     sides = [bag.messages(topic) for topic in topics]
     names = [info_topic(bag.topics, topic) for topic in topics]
     infos = [bag.messages(name) if name else [] for name in names]
     read = _Headers(bag, sides, infos)
     stamps, remarks = _usable_stamps(read, [printable(topic) for topic in topics])
     times, messages = zip(*(_sorted(stamps[side], sides[side]) for side in (0, 1)))
-    if tolerance_s is None:
-        step_s = float(np.median(np.diff(times[0]))) / NS_PER_S if len(times[0]) > 1 else 0.0
-        tolerance_s = TOLERATED * step_s if step_s > 0 else _LONE_TOLERANCE_S
-    partners = _partners(times[0], times[1], tolerance_s)
+    if tolerance_ms is None:
+        step_ms = float(np.median(np.diff(times[0]))) / NS_PER_MS if len(times[0]) > 1 else 0.0
+        tolerance_ms = TOLERATED * step_ms if step_ms > 0 else _LONE_TOLERANCE_MS
+    partners = _partners(times[0], times[1], tolerance_ms)
     pairs = [
         Pair(int(time), message, None if partner < 0 else messages[1][partner])
         for time, message, partner in zip(times[0], messages[0], partners)
     ]
     paired = partners >= 0
     if not paired.any():
-        raise ValueError(_no_pairs(place, topics, times, tolerance_s))
-    apart_ms = np.abs(times[0][paired] - times[1][partners[paired]]).max() / 1e6
+        raise ValueError(_no_pairs(place, topics, times, tolerance_ms))
+    apart_ms = np.abs(times[0][paired] - times[1][partners[paired]]).max() / NS_PER_MS
     lone = [int(np.count_nonzero(~paired)), len(times[1]) - int(np.count_nonzero(paired))]
     said = f"{printable(topics[0])} and {printable(topics[1])}: {np.count_nonzero(paired)} pairs"
     if apart_ms > 0:
         said += f", stamps up to {apart_ms:.3g} ms apart"
     if any(lone):
-        within = f"within {1e3 * tolerance_s:.3g} ms"
+        within = f"within {tolerance_ms:.3g} ms (--tolerance)"
         said += f"; {lone[0]} left and {lone[1]} right images have no partner {within}"
     first = pairs[0].stamp_ns
     change_s = None if read.info_change_ns is None else (read.info_change_ns - first) / NS_PER_S
     both = (read.infos[0], read.infos[1]) if all(info is not None for info in read.infos) else None
-    return BagIndex(topics, pairs, tolerance_s, both, change_s, [said, *remarks])
+    return BagIndex(topics, pairs, tolerance_ms, both, change_s, [said, *remarks])
 
 
 class _Headers:
@@ -219,13 +219,13 @@ def _sorted(stamps: list[int | None], messages: list[Message]) -> tuple[NDArray[
     return np.array([stamps[number] for number in order], np.int64), [messages[number] for number in order]
 
 
-def _partners(left: NDArray[np.int64], right: NDArray[np.int64], tolerance_s: float) -> NDArray[np.int64]:
+def _partners(left: NDArray[np.int64], right: NDArray[np.int64], tolerance_ms: float) -> NDArray[np.int64]:
     """For each left stamp the number of the right one that it is nearest to and that is nearest to it; -1 if none."""
     if not len(left) or not len(right):
         return np.full(len(left), -1)
     of_left, of_right = _nearest(left, right), _nearest(right, left)
     mutual = of_right[of_left] == np.arange(len(left))
-    near = np.abs(left - right[of_left]) <= tolerance_s * NS_PER_S
+    near = np.abs(left - right[of_left]) <= tolerance_ms * NS_PER_MS
     return np.where(mutual & near, of_left, -1)
 
 
@@ -237,14 +237,15 @@ def _nearest(ours: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.i
     return np.searchsorted(others, others[nearest])  # the first of equal ones
 
 
-def _no_pairs(place: Path, topics: tuple[str, str], times: Any, tolerance_s: float) -> str:
+def _no_pairs(place: Path, topics: tuple[str, str], times: Any, tolerance_ms: float) -> str:
     counts = f"{len(times[0])} images of {printable(topics[0])} and {len(times[1])} of {printable(topics[1])}"
     if not len(times[0]) or not len(times[1]):
         return f"{place}: {counts} have a stamp; expected both views"
-    apart_s = np.abs(times[0] - times[1][_nearest(times[0], times[1])]).min() / NS_PER_S
+    apart_ms = np.abs(times[0] - times[1][_nearest(times[0], times[1])]).min() / NS_PER_MS
     return (
-        f"{place}: no two of {counts} were taken together: their stamps are {apart_s:.3g} s apart or more, and "
-        f"{tolerance_s:.3g} s are tolerated; were the cameras synchronised?"
+        f"{place}: no two of {counts} were taken together: their stamps are {apart_ms:.3g} ms apart or more, and "
+        f"{tolerance_ms:.3g} ms are tolerated; were the cameras synchronised? If the stamps are not exact, give "
+        "--tolerance MS"
     )
 
 

@@ -117,6 +117,10 @@ class IgtlSource(Source):
         wanted = " and ".join(map(repr, self._devices))
         raise self._lost(f"no images of {wanted} for {READ_S:g} s; it sends {self._list()}")
 
+    def rewind(self) -> None:
+        """Leave the server until the next frame is read: one that is not read from for half a second gives up."""
+        self.close()
+
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()

@@ -15,7 +15,7 @@ from ...common.reading import check_pixels
 WAIT_S = 10.0  # for the first bytes, and between two of them
 CONTAINERS = {"y4m": "yuv4mpegpipe", "nut": "nut"}  # and their names in FFmpeg
 EXAMPLE = "y4m, nut, or rawvideo:WIDTHxHEIGHT:PIXELS:FPS such as rawvideo:1280x480:rgb24:25"
-_RAW = re.compile(r"rawvideo:(\d{1,5})x(\d{1,5}):([a-z0-9]+):(\d+(?:\.\d+)?)")
+_RAW = re.compile(r"rawvideo:(\d{1,5})x(\d{1,5}):([a-z0-9]+):(\d+(?:\.\d+)?)", re.ASCII)
 _NUMBERED = re.compile(r"pipe:(\d{0,4})")
 _LARGEST = 65535  # width, height and frames per second
 
@@ -107,8 +107,11 @@ def parse_pipe_format(text: str) -> PipeFormat:
         layout = require("av", "reading pipes").VideoFormat(pixels, width, height)
     except ValueError:
         raise ValueError(f"the pipe format is {text!r}, but FFmpeg does not know pixels named {pixels!r}") from None
+    frame_bytes = width * height * layout.padded_bits_per_pixel // 8
+    if not frame_bytes:
+        raise ValueError(f"the pipe format is {text!r}, but pixels named {pixels!r} are not raw video")
     options = {"video_size": f"{width}x{height}", "pixel_format": pixels, "framerate": raw[4]}
-    return PipeFormat("rawvideo", options, width * height * layout.padded_bits_per_pixel // 8)
+    return PipeFormat("rawvideo", options, frame_bytes)
 
 
 class Pipe:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
-from ...common.arrays import Array
+from ...common.arrays import Array, size_text
 from .views import Splitter
 
 DEFAULT_FPS = 25.0  # of images without timestamps, and of videos that do not tell
@@ -44,6 +44,10 @@ class StereoFrame:
     is_suspect: bool = False
     stamp_ns: int | None = None
     frame_id: str | None = None
+
+    def __repr__(self) -> str:
+        suspect = ", suspect: decoded from a damaged frame" if self.is_suspect else ""
+        return f"StereoFrame({self.index} at {self.time_s:.3f} s, {size_text(self.left.shape)}{suspect})"
 
 
 class BadFrame(ValueError):
@@ -278,6 +282,8 @@ class OpenOptions:
         RGB frames of videos and cameras, else grey.
     topics : (str, str) or None
         Topics of the left and the right view in a bag.
+    tolerance_ms : float or None
+        Largest difference between the stamps of a pair in a bag.
     rectify : bool or None
         Whether the images of a bag are to be rectified.
     pipe_format : str or None
@@ -291,6 +297,7 @@ class OpenOptions:
     fps: float | None = None
     color: bool = True
     topics: tuple[str, str] | None = None
+    tolerance_ms: float | None = None
     rectify: bool | None = None
     pipe_format: str | None = None
     all_frames: bool = False

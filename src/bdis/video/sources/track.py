@@ -242,14 +242,18 @@ class Track:
             if self._pipe_format is not None:
                 container, options = self._pipe_format.container, {**options, **self._pipe_format.options}
             self._container = self._av.open(
-                place, format=container, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S)
-            )
+                place, format=container, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S),
+                metadata_errors="replace",  # a title may be in any encoding
+            )  # fmt: skip
         except self._av.error.FFmpegError as error:
             raise self._opening_error(error) from None
         if not self._container.streams.video:
             self.close()
             raise ValueError(f"{self.where} contains no video")
         self._stream = self._container.streams.video[0]
+        if self._stream.codec_context is None:
+            self.close()
+            raise ValueError(f"{self.where} is coded in a way that FFmpeg does not know, or is damaged")
         # One thread: with more, damage is not reported and frames are held back; one is fast enough.
         self._stream.codec_context.thread_count = 1
         if self._stream.codec_context.name == "mjpeg":
@@ -448,5 +452,5 @@ def _seconds(tag: str) -> float | None:
     >>> _seconds("00:01:30.500000000"), _seconds("soon"), _seconds("-1:2:3")
     (90.5, None, None)
     """
-    parts = re.fullmatch(r"(\d+):(\d+):(\d+(?:\.\d*)?)\s*", tag)
+    parts = re.fullmatch(r"(\d{1,9}):(\d{1,9}):(\d{1,9}(?:\.\d*)?)\s*", tag)
     return None if parts is None else 3600 * int(parts[1]) + 60 * int(parts[2]) + float(parts[3])

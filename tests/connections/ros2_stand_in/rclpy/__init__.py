@@ -54,6 +54,23 @@ def create_node(name):
     return Node(name)
 
 
+def spin(node):
+    while GRAPH.is_ok:
+        try:
+            callback, data = GRAPH.work.get(timeout=0.1)
+        except queue.Empty:
+            continue
+        callback(data)
+
+
+def _with_objects(callback, message_class):
+    """A callback for messages that are not serialised."""
+    from bdis.connections.ros.message_types import parse_message
+
+    package = message_class.__module__.partition(".")[0]
+    return lambda data: callback(parse_message(data, f"{package}/msg/{message_class.__name__}", is_ros1=False))
+
+
 class Publisher:
     def __init__(self, message_class, topic, quality):
         self._class, self.topic, self._quality = message_class, topic, quality
@@ -84,8 +101,9 @@ class Node:
         return Publisher(message_class, self._resolved(topic), quality)
 
     def create_subscription(self, message_class, topic, callback, quality, *, raw=False):
-        assert raw
         assert quality.reliability == "best effort"
+        if not raw:
+            callback = _with_objects(callback, message_class)
         key = object()
         GRAPH.subscriptions.setdefault(topic, {})[key] = callback
         return topic, key

@@ -12,3 +12,8 @@ class DurabilityPolicy:
 class QoSProfile:
     def __init__(self, *, depth, reliability, durability):
         self.depth, self.reliability, self.durability = depth, reliability, durability
+
+
+qos_profile_sensor_data = QoSProfile(
+    depth=5, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
+)
