@@ -1,9 +1,9 @@
 """Other methods beside bdis
 =========================
 
-Error, coverage and time on rendered scenes; ``bdis bench`` does this for whole data sets, with a report::
+Error, coverage and time on rendered scenes; ``bdis bench`` does this for whole data sets, with a report.
 
-    python examples/compare_methods.py [FOLDER]
+``python examples/compare_methods.py [FOLDER]`` runs it as a script.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """A distance and its uncertainty
 ==============================
 
-How far two points of the tissue are from each other, in mm, and how sure that is::
+How far two points of the tissue are from each other, in mm, and how sure that is.
 
-    python examples/measure.py [FOLDER]
+``python examples/measure.py [FOLDER]`` runs it as a script.
 """
 
 import sys

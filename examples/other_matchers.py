@@ -2,9 +2,9 @@
 ==============================
 
 Give the disparities of other matchers an uncertainty, and make one result of several. A network's disparity map works
-the same way: pass it to ``bdis.assess``::
+the same way: pass it to ``bdis.assess``.
 
-    python examples/other_matchers.py [FOLDER]
+``python examples/other_matchers.py [FOLDER]`` runs it as a script.
 """
 
 import sys

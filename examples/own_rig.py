@@ -2,9 +2,9 @@
 =====================
 
 A few frames with a reference tell by which factor the errors of these cameras are larger or smaller than sigma says.
-``bdis certainty fit`` does the same for a folder of frames::
+``bdis certainty fit`` does the same for a folder of frames.
 
-    python examples/own_rig.py [FOLDER]
+``python examples/own_rig.py [FOLDER]`` runs it as a script.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """Depth of one pair
 =================
 
-Match it, convert to mm, write the depth, a point cloud and a picture::
+Match it, convert to mm, write the depth, a point cloud and a picture.
 
-    python examples/pair.py [FOLDER]
+``python examples/pair.py [FOLDER]`` runs it as a script.
 """
 
 import sys

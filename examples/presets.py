@@ -1,9 +1,9 @@
 """The presets side by side
 ========================
 
-What each preset finds on one scene, and where it is wrong::
+What each preset finds on one scene, and where it is wrong.
 
-    python examples/presets.py [FOLDER]
+``python examples/presets.py [FOLDER]`` runs it as a script.
 """
 
 import sys

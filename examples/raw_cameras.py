@@ -1,9 +1,9 @@
 """Cameras that are not rectified
 ==============================
 
-Read their calibration, rectify, match::
+Read their calibration, rectify, match.
 
-    python examples/raw_cameras.py [FOLDER]
+``python examples/raw_cameras.py [FOLDER]`` runs it as a script.
 """
 
 import sys

@@ -2,9 +2,9 @@
 ================
 
 A calibration that has aged moves one image up or down. ``balanced`` finds out by how much, and says so; matched as it
-is, the error grows::
+is, the error grows.
 
-    python examples/rows.py [FOLDER]
+``python examples/rows.py [FOLDER]`` runs it as a script.
 """
 
 import sys

@@ -2,9 +2,9 @@
 =========================
 
 Probability and variance beside the exact depth of a rendered scene. Instruments in front of tissue are a hard case: at
-their edges the matcher is too sure::
+their edges the matcher is too sure.
 
-    python examples/uncertainty.py [FOLDER]
+``python examples/uncertainty.py [FOLDER]`` runs it as a script.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """Depth of a video
 ================
 
-Every frame matched, recorded and read back::
+Every frame matched, recorded and read back.
 
-    python examples/video.py [FOLDER]
+``python examples/video.py [FOLDER]`` runs it as a script.
 """
 
 import shutil

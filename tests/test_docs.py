@@ -14,6 +14,7 @@ import pytest
 from bdis.common.declared import groups
 from bdis.matching.matcher import match_in_stages
 from bdis.matching.settings import PRESETS, Settings
+from docs.builder.settings import meaning
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "bdis"
@@ -55,8 +56,7 @@ def settings_table():
     for group, members in groups(Settings).items():
         lines += [f"### {group}", "", "| setting | default | meaning |", "|---|---|---|"]
         for each in members:
-            choices = f" One of {', '.join(f'`{choice!r}`' for choice in each.choices)}." if each.choices else ""
-            lines.append(f"| `{each.name}` | `{each.default!r}` | {each.description()}{choices} |")
+            lines.append(f"| `{each.name}` | `{each.default!r}` | {meaning(each)} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -149,6 +149,15 @@ def test_architecture_names_oracles_that_exist():
     for names, file in rows:
         for name in re.findall(r"\w+", names):
             assert f"def {name}(" in (ROOT / file).read_text(), f"{name} in {file}"
+
+
+def test_paper_page_has_the_values_of_preset_paper():
+    """What stands beside Section IV-A is what the preset has."""
+    text = (ROOT / "docs" / "paper.md").read_text()
+    section = text.split("## Settings of Section IV-A")[1].split("\n## ")[0]
+    found = {name: ast.literal_eval(value) for name, value in re.findall(r"`(\w+)=([^`]+)`", section)}
+    assert found == {name: getattr(PRESETS["paper"], name) for name in found}
+    assert len(found) == 13
 
 
 def test_settings_page_has_all_presets_and_the_generated_table():

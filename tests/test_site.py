@@ -1,5 +1,6 @@
 """The site is complete, as far as that can be told without building it: `make docs` does the rest."""
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 import bdis
 from bdis.common.declared import declarations
 from bdis.matching.settings import PRESETS, Settings
-from docs.builder import figures, gallery, links, settings
+from docs.builder import check_links, figures, gallery, links, settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -97,6 +98,11 @@ def test_the_gallery_has_ten_examples():
     assert len(gallery.titled(ROOT / "examples")) == 10
 
 
+@pytest.mark.parametrize("name", gallery.titled(ROOT / "examples"))
+def test_the_text_of_a_notebook_has_no_colons_of_restructuredtext(name):
+    assert "::" not in ast.get_docstring(ast.parse((ROOT / "examples" / f"{name}.py").read_text()))
+
+
 @pytest.mark.parametrize(
     ("link", "on_the_site"),
     [
@@ -118,6 +124,7 @@ def test_without_an_address_of_the_source_code_the_text_stays():
     page = DOCS / "start" / "own_video.md"
     assert links.for_site("see [the rig](../../src/bdis/cameras/rig.py).", page, DOCS, None) == "see the rig."
     assert links.source_url({}) is None
+    assert links.source_url({"urls": {"Homepage": "https://host/a"}}) is None, "it may be a placeholder"
     assert links.source_url({"urls": {"Homepage": "https://host/a", "Source": "https://host/b/"}}) == "https://host/b"
 
 
@@ -127,3 +134,22 @@ def test_a_page_that_shows_a_file_has_its_text_and_links():
     assert text.startswith("# Contributing")
     assert "[docs/architecture.md](../architecture.md)" in text
     assert "[BENCHMARK.md](benchmark.md)" in text
+
+
+def test_a_link_of_the_built_site_that_leads_nowhere_is_found(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<h1 id="top"></h1><a href="#top"></a><a href="inner/"></a><a href="https://example.org/x"></a>'
+        '<a href="#bottom"></a><img src="no%20picture.png"><a href="inner/index.html#there"></a>'
+    )
+    (tmp_path / "inner" / "index.html").write_text('<a href="../index.html#top"></a><a href="../gone.html"></a>')
+    assert check_links.broken_links(tmp_path) == [
+        "index.html: #bottom",
+        "index.html: inner/index.html#there",
+        "index.html: no%20picture.png",
+        "inner/index.html: ../gone.html",
+    ]
+
+
+def test_a_setting_with_choices_names_them_on_its_page():
+    assert "One of `'down'`, `'up'`." in settings.meaning(declarations(Settings)["stride_rounding"])

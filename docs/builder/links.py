@@ -2,8 +2,8 @@
 
 A page links to files of the repository by their path. On the site, a link to another page stays as it is, and one to a
 file that is shown on a page of its own (``_SHOWN``, and the examples of the gallery) leads to that page. A link to any
-other file leads to the source code at the address that pyproject.toml names in ``project.urls``; as long as it names
-none, the text is left without a link.
+other file leads to the source code at the address that pyproject.toml names as ``Source`` in ``project.urls``. Before
+the first release there is none, since ``Homepage`` is a placeholder: then the text is left without a link.
 """
 
 import os
@@ -12,7 +12,6 @@ from pathlib import Path
 
 from .gallery import titled
 
-_NAMES = ("Source", "Source code", "Repository", "Homepage")  # in project.urls, the first that is there
 _BRANCH = "main"
 _SHOWN = {  # files outside docs/, by the page that shows them
     "BENCHMARK.md": "project/benchmark.md",
@@ -28,8 +27,8 @@ _IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s:]+)\)")
 
 def source_url(project: dict) -> str | None:
     """Where the source code is, from the table ``project`` of pyproject.toml; None if it does not say."""
-    urls = {name.lower(): url for name, url in project.get("urls", {}).items()}
-    return next((urls[name.lower()].rstrip("/") for name in _NAMES if name.lower() in urls), None)
+    url = project.get("urls", {}).get("Source")
+    return url and url.rstrip("/")
 
 
 def for_site(text: str, page: Path, docs: Path, url: str | None, folder: Path | None = None) -> str:

@@ -57,13 +57,14 @@ SHOWN: dict[str, Shown] = {
     "label_level": Shown((None, 1, 0)),
     "label_noise": Shown((0.0, 0.25, 5.0)),
     "slanted": Shown((False, True)),
+    "slanted_overlap": Shown((0.0, 0.6, 0.9)),
     "refinement_rounds": Shown((0, 2, 8)),
     "refinement_smoothing": Shown((1.0, 36.0, 1000.0)),
     "dense": Shown((False, True)),
     "min_valid": Shown((0.0, 0.25, 0.75), "fast", has_rim=True),
     "min_support": Shown((0.0, 0.22, 0.8), "paper"),
     "min_probability": Shown((0.0, 0.05, 0.9)),
-    "min_surface_probability": Shown((0.0, 0.32, 0.8)),
+    "min_surface_probability": Shown((0.0, 0.41, 0.8)),
     "min_island": Shown((0.0, 0.005, 0.3)),
     "segment_filter": Shown((False, True), "paper"),
 }
@@ -74,6 +75,12 @@ NOT_SHOWN: dict[str, str] = {
     "sigma_scale": "It multiplies sigma and the intervals; disparities stay as they are.",
     "threads": "The result has the same bits with any number of threads.",
 }
+
+
+def meaning(setting: Any) -> str:
+    """What a setting means, with its range, unit or choices."""
+    choices = f" One of {', '.join(f'`{choice!r}`' for choice in setting.choices)}." if setting.choices else ""
+    return f"{setting.description()}{choices}"
 
 
 def write(folder: Path) -> None:
@@ -87,7 +94,7 @@ def write(folder: Path) -> None:
     for group, members in groups(Settings).items():
         text.append(f"## {group}\n")
         for setting in members:
-            text.append(f"### `{setting.name}`\n\n{setting.description()} Default: `{setting.default!r}`.\n")
+            text.append(f"### `{setting.name}`\n\n{meaning(setting)} Default: `{setting.default!r}`.\n")
             if setting.name in NOT_SHOWN:
                 text.append(f"{NOT_SHOWN[setting.name]}\n")
                 continue

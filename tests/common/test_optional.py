@@ -7,9 +7,11 @@ import subprocess
 import sys
 import types
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
+import bdis
 from bdis.common import optional
 from bdis.common.optional import install_command, opencv_wheels, require
 from bdis.common.typed import typed_program
@@ -36,6 +38,18 @@ def test_the_command_names_the_packages_themselves_with_our_bounds(monkeypatch):
     declared = ["numpy>=1.26", "bdis[plots]; extra == 'cli'", "viser>=1.1; extra == 'viewer'", "dask-jobqueue<2,>=0.9"]
     monkeypatch.setattr(metadata, "requires", lambda name: declared)
     assert install_command("msgspec", "dask_jobqueue").endswith(' -m pip install "viser>=1.1" "dask-jobqueue<2,>=0.9"')
+
+
+def test_a_newer_rosbags_brought_no_zstandard_and_the_command_of_the_error_did_not_either():
+    """What we import is declared by us, or by a package that is."""
+    sources = "".join(path.read_text("utf-8") for path in Path(bdis.__file__).parent.rglob("*.py"))
+    for package in sorted(set(re.findall(r"""\brequire\(\s*"(\w+)""", sources))):
+        requirement = re.search(r'"([^"]+)"$', install_command(package))[1]
+        name = re.match(r"[\w.-]+", requirement)[0]
+        assert requirement != name, f"{package} is not declared"  # with a bound
+        brought = optional._DISTRIBUTIONS.get(package)
+        if brought == "viser" and optional.is_installed("viser"):
+            assert any(line.startswith(package) for line in metadata.requires("viser"))
 
 
 def test_without_metadata_the_command_has_no_bounds(installed):

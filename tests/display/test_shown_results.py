@@ -20,6 +20,7 @@ from bdis.display.map_picture import MapPicture
 from bdis.display.thumbnail import MAX_PIXELS, thumbnail
 from bdis.matching.setting_names import SettingNames
 from bdis.synthetic.renderer import render
+from bdis.video.sources.source import StereoFrame
 from bdis.video.stream.depth_stream import DepthFrame
 
 HEIGHT, WIDTH = 64, 96
@@ -57,6 +58,21 @@ def pyplot():
 
 def frame_of(pair, result, is_suspect=False):
     return DepthFrame(3, 0.12, pair.left, pair.right, result, is_suspect, 0.001, 0.0, 0.0042, 0.0, lost_before=2)
+
+
+def test_pairs_clouds_cameras_and_frames_do_not_print_their_arrays(pair, result, rig, rectifier):
+    frame = StereoFrame(3, 0.12, pair.left, pair.right, is_suspect=True)
+    assert repr(frame) == "StereoFrame(3 at 0.120 s, 96x64, suspect: decoded from a damaged frame)"
+    assert re.fullmatch(
+        r"RenderedPair\(96x64, [\d.]+ to [\d.]+ mm away, focal 81\.6 px, baseline 5\.00 mm\)", repr(pair)
+    )
+    assert repr(rectifier.cameras) == "StereoCalibration(96x64 pinhole, focal 90.0 and 90.0 px, 5.00 mm apart)"
+    assert re.fullmatch(r"Cloud\(\d+ points, with sigma\)", repr(rig.cloud(result)))
+    assert re.fullmatch(r"Cloud\(\d+ points, with colours, with sigma\)", repr(rig.cloud(result, colors=pair.left)))
+
+
+def test_a_white_picture_is_seen_on_a_white_page(rectifier):
+    assert rectifier._repr_html_().count("outline:1px solid") == 2
 
 
 def noise(height, width, variance=True):

@@ -1,7 +1,7 @@
 """Compiled kernels are kept between processes, and no state of the disk makes a result wrong or a call fail.
 
-Kernels run in processes of their own, as each is loaded once per process.  Compiling all of them takes seconds, so
-only one fixture does it; the rest make do with the smallest ones.
+Kernels run in processes of their own, as each is loaded once per process.  Compiling takes seconds, so only one fixture
+compiles those of a preset, the one with the fewest; the rest make do with the smallest ones.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ Filled = tuple[Path, list[tuple[str, str]]]  # a cache folder; output and compla
 MATCH = """
 import hashlib, numpy as np, bdis
 pair = np.random.default_rng(0).integers(1, 255, (2, 48, 64), dtype=np.uint8)
-result = bdis.StereoMatcher().match(*pair)
+result = bdis.StereoMatcher("fast").match(*pair)
 print(hashlib.sha256(result.disparity.tobytes() + result.probability.tobytes()).hexdigest())
 """
 FORBID_COMPILING = """

@@ -17,8 +17,6 @@ _DISTRIBUTIONS = {  # what brings a package, if it is not called as the package 
     "cv2": "opencv-python-headless",
     "websockets": "viser",
     "msgspec": "viser",
-    "lz4": "rosbags",
-    "zstandard": "rosbags",
     "foxglove": "foxglove-sdk",
     "dask_jobqueue": "dask-jobqueue",
 }

@@ -14,6 +14,7 @@ from .thumbnail import address, thumbnail
 
 _SHOWN_PX = 240  # width of a thumbnail on the page
 _CARD = "font:13px/1.45 system-ui,sans-serif;color:#22262b;background:#fff;padding:0.6em;max-width:60em"
+_RIM = "outline:1px solid #c9cdd2"  # a white picture is seen on a white page
 _ALERT = "margin:0.4em 0;padding:0.4em 0.7em;background:#b3261e;color:#fff;border-radius:4px"
 
 
@@ -82,7 +83,7 @@ def _figure(picture: MapPicture) -> str:
     """A thumbnail, its title and its colour bar."""
     words = f"{picture.title}, {picture.unit}" if picture.unit else picture.title
     png = thumbnail(picture.values, picture.colormap, picture.span)
-    image = f"<img alt='{_text(_alt(picture))}' src='{address(png)}' style='display:block;width:{_SHOWN_PX}px'>"
+    image = f"<img alt='{_text(_alt(picture))}' src='{address(png)}' style='display:block;width:{_SHOWN_PX}px;{_RIM}'>"
     bar = _bar(picture) if picture.unit else ""
     caption = f"<figcaption>{_text(words)}</figcaption>"
     return f"<figure style='margin:0.4em 0;width:{_SHOWN_PX}px'>{caption}{image}{bar}</figure>"

@@ -179,8 +179,8 @@ def pixel_text(maps: FrameMaps, pixel: Pixel | None, before: Pixel | None = None
     more = f"probability {float(maps.probability[y, x]):.3f}"
     if maps.rig is not None:
         more += f" &nbsp;·&nbsp; disparity {float(maps.disparity[y, x]):.2f} px"
-    text = f"{position}<b style='font-size:1.3em'>{name} {label}</b><div>{more}</div>"
-    return text + _distance_text(maps, pixel, before), label
+    distance = _distance_text(maps, pixel, before)  # before the rest: in a low window the end is below the edge
+    return f"{position}<b style='font-size:1.3em'>{name} {label}</b>{distance}<div>{more}</div>", label
 
 
 def _measured(maps: FrameMaps, pixel: Pixel) -> tuple[str, str] | None:
