@@ -32,6 +32,7 @@ STEPS = {
     "more overlap (0.6)": ("balanced", {"overlap": 0.6}),
     "no labels, no full resolution": ("balanced", {"label_level": None}),
     "labels without evidence": ("balanced", {"label_noise": 0.0}),
+    "edges as windows draw them": ("balanced", {"sides": False}),
     "no refinement": ("balanced", {"refinement_rounds": 0}),
     "rows not aligned": ("balanced", {"align_rows": "off"}),
     "accurate": ("accurate", {}),

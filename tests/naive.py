@@ -178,12 +178,11 @@ def add_detail(levels, labels, surface, settings):
             labels, number = label_level(level, labels, settings), level.number
     image = levels[-1]
     left, right = image.images
-    nearest = 2**number * naive_detail.repeated(
-        naive_labels.fill_from_background(labels.disparity), 2**number, left.shape
-    )
-    disparity = naive_detail.choose(
+    disparity, votes, nearest = naive_detail.choose(
         left, right, surface, labels.disparity, 2**settings.finest_level, 2**number, image.scale
     )
+    if settings.sides:
+        disparity, _ = naive_detail.take_sides(left, disparity, votes, nearest, image.scale)
     grey = left / image.scale, right / image.scale
     disparity, precision = naive_variational.refine(
         *grey, *image.seen, disparity, settings.refinement_rounds, settings.refinement_smoothing

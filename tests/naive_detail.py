@@ -15,6 +15,9 @@ NEAR = 0.5  # px
 BLOCK = 8  # px
 JUMP = 3.0  # px
 TEXTURE = 4.0  # grey levels per px
+VOTERS = range(-8, 9, 4)  # px, rows and columns around a pixel
+ALIKE = 20.0  # grey levels
+MORE = 1.2  # times as many votes
 COVERED = 1.0  # px
 WORSE = 0.1  # mismatch
 UNMATCHED = 0.5  # mismatch
@@ -86,23 +89,51 @@ def of_neighbours(values, function):
     return function([shifted(values, j, i) for j in (-1, 0, 1) for i in (-1, 0, 1)], axis=0)
 
 
-def near_edges(left, labels, scale):
-    """Where labels jump and the image has texture, in whole blocks."""
+def edges(left, labels, scale):
+    """Where labels jump and the image has texture, in whole blocks; and the disparity between both sides."""
     labels_in, squares_in = blocks_of(labels), blocks_of((gradient(left) / (2 * scale)) ** 2)
-    jump = of_neighbours(np.nanmax(labels_in, 2), np.max) - of_neighbours(np.nanmin(labels_in, 2), np.min)
+    high, low = of_neighbours(np.nanmax(labels_in, 2), np.max), of_neighbours(np.nanmin(labels_in, 2), np.min)
     texture = of_neighbours(np.nanmean(squares_in, 2), np.max)
-    is_edge = (jump > JUMP) & (2 * texture > TEXTURE**2)  # the gradient along y is not measured: as large
-    return is_edge.repeat(BLOCK, 0).repeat(BLOCK, 1)[: left.shape[0], : left.shape[1]]
+    is_edge = (high - low > JUMP) & (2 * texture > TEXTURE**2)  # the gradient along y is not measured: as large
+    height, width = left.shape
+    return [each.repeat(BLOCK, 0).repeat(BLOCK, 1)[:height, :width] for each in (is_edge, (low + high) / 2)]
 
 
 def choose(left, right, surface, found, surface_px, found_px, scale):
-    """px of the image for each of its pixels, from the surface of a level and the labels ``found`` on another."""
+    """px of the image for each of its pixels, from the surface of a level and the labels ``found`` on another.
+
+    Returns also with which disparity each pixel votes on the sides of its neighbours, and the labels.
+    """
     wide = enlarged(surface, surface_px, left.shape)
     labels = found_px * repeated(fill_from_background(found), found_px, left.shape).astype(float)
     known = ~np.isnan(repeated(found, found_px, left.shape))
-    near = near_edges(left, labels, scale)
+    near, _ = edges(left, labels, scale)
     better = advantage(left, right, wide, labels, scale) > np.where(near, 0, CLEARLY)
-    return np.where((known | near) & better, labels, wide)
+    chosen = np.where((known | near) & better, labels, wide)
+    return chosen, np.where(known, chosen, labels), labels
+
+
+def take_sides(left, chosen, votes, labels, scale):
+    """Near depth edges pixels vote, the more alike the more: px of each pixel, and by how much they disagree."""
+    near, middle = edges(left, labels, scale)
+    height, width = left.shape
+    beyond = np.pad(votes, 8, mode="edge")  # rows repeat
+    beyond[:, :8] = beyond[:, -8:] = np.nan
+    grey = np.pad(left, 8, mode="edge")
+    count, total = np.zeros((2, height, width)), np.zeros((2, height, width))
+    for j in VOTERS:
+        for i in VOTERS:
+            part = slice(8 + j, 8 + j + height), slice(8 + i, 8 + i + width)
+            weight = np.maximum(ALIKE - np.abs(grey[part] - left) / scale, 0)
+            for side, is_there in enumerate((beyond[part] < middle, beyond[part] >= middle)):
+                count[side] += np.where(is_there, weight, 0)
+                total[side] += np.where(is_there, weight * beyond[part], 0)
+    is_far = chosen < middle
+    own, other = np.where(is_far, count, count[::-1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(is_far, total[1], total[0]) / other
+    excess = np.where(near, other - MORE * own, -np.inf)
+    return np.where(excess > 0, mean, chosen), excess
 
 
 def covered(disparity, mismatch):

@@ -58,6 +58,7 @@ SHOWN: dict[str, Shown] = {
     "label_noise": Shown((0.0, 0.25, 5.0)),
     "slanted": Shown((False, True)),
     "slanted_overlap": Shown((0.0, 0.6, 0.9)),
+    "sides": Shown((False, True)),
     "refinement_rounds": Shown((0, 2, 8)),
     "refinement_smoothing": Shown((1.0, 36.0, 1000.0)),
     "dense": Shown((False, True)),

@@ -70,6 +70,7 @@ def test_every_pixel_takes_the_surface_or_its_label(size, levels):
         detail._surface, detail._filled, detail._found, *images, candidates, detail._blocks, detail._lines,
         alone(),
     )  # fmt: skip
+    seen_labels = candidates.votes[:, PAD : PAD + size[1]].copy()
     kernels.choose_candidates(candidates, detail._blocks, detail._disparity, detail._lines, alone())
 
     width, surface_px, found_px = size[1], candidates.surface_px, candidates.labels_px
@@ -78,19 +79,60 @@ def test_every_pixel_takes_the_surface_or_its_label(size, levels):
     np.testing.assert_allclose(candidates.surface[:, :width], wide, atol=1e-4)
     np.testing.assert_allclose(candidates.labels[:, :width], labels, atol=1e-5)
     known = ~np.isnan(naive_detail.repeated(found, found_px, size))
-    np.testing.assert_array_equal(candidates.known[:, :width], known)
     gain = naive_detail.gain(left, right, wide, labels, scale)
     # Under a disparity that is off by 1e-6 px in float32 a gradient of thousands moves by as many thousandths.
     np.testing.assert_allclose(candidates.gain[:, :width], gain, atol=0.1)
 
-    reference = naive_detail.choose(left, right, surface, found, surface_px, found_px, scale)
+    np.testing.assert_allclose(seen_labels, np.where(known, labels, np.nan), atol=1e-5)
+
+    reference, votes, _ = naive_detail.choose(left, right, surface, found, surface_px, found_px, scale)
     margin = np.abs(naive_detail.advantage(left, right, wide, labels, scale) - naive_detail.CLEARLY)
     sure = margin > 1e-3
     assert sure.mean() > 0.99
     chosen = detail._disparity.values[:, :width]
     np.testing.assert_allclose(chosen[sure], reference[sure], atol=1e-4)
+    np.testing.assert_allclose(candidates.votes[:, PAD : PAD + width][sure], votes[sure], atol=1e-4)
     from_labels = known & (np.abs(chosen - labels) < 1e-4)
     assert 0.002 < from_labels.mean() < 0.5  # both happen
+
+
+@pytest.mark.parametrize("levels", LEVELS, ids=str)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_pixels_take_the_side_of_those_that_look_like_them(size, levels):
+    _left, _right, stages, _result = solved(size, **levels)
+    detail, scale, width = stages.detail, stages._settings.intensity_scale, size[1]
+    candidates, rng = detail._candidates, np.random.default_rng(2)
+    disturb(stages, rng)
+    kernels.fill_from_background(detail._found, detail._filled, alone())
+    kernels.compare_candidates(
+        detail._surface, detail._filled, detail._found, *detail._images, candidates, detail._blocks, detail._lines,
+        alone(),
+    )  # fmt: skip
+    kernels.choose_candidates(candidates, detail._blocks, detail._disparity, detail._lines, alone())
+    chosen, labels = detail._disparity.values[:, :width].astype(float), candidates.labels[:, :width].astype(float)
+    votes = candidates.votes[:, PAD : PAD + width].astype(float)
+    kernels.take_sides(candidates, detail._blocks, detail._images[0], detail._disparity, detail._lines, alone())
+
+    reference, excess = naive_detail.take_sides(pixels(detail._images[0]), chosen, votes, labels, scale)
+    found, sure = detail._disparity.values[:, :width], np.abs(excess) > 1e-3
+    assert sure.mean() > 0.99
+    np.testing.assert_allclose(found[sure], reference[sure], atol=1e-3)
+    assert 0.001 < (reference != chosen).mean() < 0.6  # some move
+
+
+def test_a_foreground_drawn_too_wide_gives_way_to_what_looks_like_background():
+    """A dark bar before a bright wall, both with a faint texture: its outline is that of the picture."""
+    rng = np.random.default_rng(0)
+    wall, bar = (base + 0.15 * smooth_noise(96, width, rng) for base, width in ((120, 168), (40, 20)))
+    left, right = wall[:, :160].copy(), wall[:, 8:168].copy()  # 8 px
+    left[:, 80:100], right[:, 60:80] = bar, bar  # 20 px
+    left, right = (np.rint(image).astype(np.uint8) for image in (left, right))
+    only_left = slice(68, 80)  # columns of the wall that the bar covers in the right image
+    wrong = {
+        sides: (bdis.StereoMatcher("balanced", sides=sides).match(left, right).disparity[:, only_left] > 14).mean()
+        for sides in (False, True)
+    }
+    assert wrong[True] <= 0.5 * wrong[False], wrong
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["seen", "black"])

@@ -106,6 +106,7 @@ def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, A
         "slanted": bool(rng.integers(2)),
         "slanted_overlap": float(rng.choice([0, 0.5, 0.6, 0.95])),
         "label_level": rng.choice([None, 0, 1, 3]),
+        "sides": bool(rng.integers(2)),
         "refinement_rounds": int(rng.choice([0, 1, 3])),
         "refinement_smoothing": float(rng.choice([0.01, 40, 10000])),
         "dense": bool(rng.integers(2)),

@@ -41,6 +41,7 @@ VALUES = {
     "label_noise": (0.25,) * 6,
     "slanted":            (True,       True,       False,   False,   False,        False),
     "slanted_overlap": (0.6,) * 6,
+    "sides": (True,) * 6,
     "refinement_rounds":  (2,          2,          0,       0,       0,            0),
     "refinement_smoothing": (36.0,     36.0,       36.0,    36.0,    36.0,         36.0),
     "scatter_smoothing":  (60.0,       60.0,       60.0,    60.0,    60.0,         60.0),

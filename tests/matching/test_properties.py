@@ -157,6 +157,7 @@ any_settings = st.fixed_dictionaries(
         "patch_size": st.sampled_from([4, 6, 8, 10, 12, 14, 16]),
         "overlap": st.sampled_from([0, 0.4, 0.55, 0.75, 0.95]),
         "slanted_overlap": st.sampled_from([0, 0.6, 0.95]),
+        "sides": st.booleans(),
         "finest_level": st.sampled_from([0, 1, 2]),
         "coarsest_level": st.sampled_from([None, 2, 3, 10]),
         "max_iterations": st.sampled_from([1, 6, 100]),

@@ -180,6 +180,7 @@ OUT_OF_RANGE = {
     "label_level": ((-1, 5), "None or from 0 to 4"),
     "label_noise": ((-0.1, 101, np.inf), "from 0 to 100 grey levels per px"),
     "slanted": ((), "True or False"),
+    "sides": ((), "True or False"),
     "refinement_rounds": ((-1, 21), "from 0 to 20"),
     "refinement_smoothing": ((0, -1, 10001, np.inf), "from 0.001 to 10000"),
     "scatter_smoothing": ((0, -1, 1001, np.inf), "above 0 and at most 1000"),

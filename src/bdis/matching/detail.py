@@ -20,7 +20,7 @@ from .kernels.covered import CoveredLine, DetailRules
 from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine
 from .kernels.doubt import KEPT, SUMS, Cues, DoubtLine
 from .kernels.labels import PaddedMap
-from .kernels.layout import PAD, Map, map_stride
+from .kernels.layout import PAD, Map, image_stride, map_stride
 from .labels import Labels, empty_padded_map
 from .levels import halved
 from .memory import Arena, SharedMemory
@@ -81,10 +81,11 @@ class Detail:
         self._result, self._variance = result.result, result.result_variance
         arena = shared.arena()  # free again: labels are found
         self._filled = empty_padded_map(found, arena)
-        planes = [arena.zeros((height, map_stride(width)), np.float32) for _ in range(4)]
+        planes = [arena.zeros((height, map_stride(width)), np.float32) for _ in range(3)]
+        votes = arena.zeros((height, image_stride(width)), np.float32)
         gradients = [arena.zeros(left.pixels.shape, np.int16) for _ in range(2)]
         self._candidates = Candidates(
-            surface=planes[0], labels=planes[1], gain=planes[2], known=planes[3],
+            surface=planes[0], labels=planes[1], gain=planes[2], votes=votes,
             gradient_left=gradients[0], gradient_right=gradients[1], width=width, surface_px=2**finest,
             labels_px=2 ** min(finest, settings.label_level), grey=float(settings.intensity_scale),
         )  # fmt: skip
@@ -96,6 +97,7 @@ class Detail:
         self._lines = for_members([DetailLine(sums=arena.zeros(sums, np.float32)) for _ in threads])
         self._covered = for_members([covered_line(width, arena) for _ in threads])
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
+        self._takes_sides = settings.sides and not judges_given
         self._disparity = empty_map(height, width, arena)
         self.refinement: VariationalRefinement | None = None
         self._weights = doubt_weights(judges_given, settings.sigma_scale)
@@ -137,6 +139,8 @@ class Detail:
             kernels.choose_candidates(self._candidates, self._blocks, self._disparity, self._lines, crew)
         else:
             self._take_given(self._given, crew)
+        if self._takes_sides:
+            kernels.take_sides(self._candidates, self._blocks, self._images[0], self._disparity, self._lines, crew)
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
         kernels.write_detail(
@@ -156,6 +160,8 @@ class Detail:
         """The kernels that `run` calls."""
         found = [kernel for labels in self.finer_labels for kernel in labels.kernels()]
         found += [kernels.fill_from_background, kernels.compare_candidates, kernels.choose_candidates]
+        if self._takes_sides:
+            found.append(kernels.take_sides)
         if self.refinement is not None:
             found += self.refinement.kernels()
         return [*found, kernels.write_detail]

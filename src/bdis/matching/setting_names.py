@@ -40,6 +40,7 @@ class SettingNames(TypedDict, total=False):
     label_noise: float
     slanted: bool
     slanted_overlap: float
+    sides: bool
     refinement_rounds: int
     refinement_smoothing: float
     scatter_smoothing: float

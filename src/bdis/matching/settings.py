@@ -150,6 +150,9 @@ class Settings:
     slanted_overlap: float = setting(
         0.60, "As overlap, in that second search.", group=_SURFACE, low=0, high=0.95, step=0.05
     )
+    sides: bool = setting(
+        True, "Near depth edges a pixel lies on the side of those that look like it; needs label_level.", group=_SURFACE
+    )
     refinement_rounds: int = setting(
         2, "Number of times that every pixel moves to where both images agree best; needs label_level.", group=_SURFACE,
         low=0, high=20,

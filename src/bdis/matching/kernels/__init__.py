@@ -46,6 +46,7 @@ from .pyramid import (
 from .rows import leave_out_unseen, measure_rows, shift_rows, shift_seen
 from .search import search_patches
 from .segments import remove_small_segments
+from .sides import take_sides
 from .start import global_start
 from .surface import keep_density, keep_known, smooth
 from .variational import refine_disparity
@@ -109,6 +110,7 @@ __all__ = [
     "shift_seen",
     "smooth",
     "take_gradient",
+    "take_sides",
     "warp_right_image",
     "write_detail",
 ]

@@ -4,9 +4,10 @@ The surface has wide support: it is precise where tissue is smooth, and wrong at
 support: they keep edges, but jitter where there is little texture.  Both disparities are tried at every pixel, and the
 label wins only if under it the gradients of both images agree clearly better in a small window.  Where there is no
 texture both explain the images alike, and the surface stays.  Near depth edges the surface is not to be trusted: where
-labels jump and the image has texture, the better one of both wins.
+labels jump and the image has texture, the better one of both wins, and sides.py looks at the result once more.
 """
 
+import numpy as np
 from numba import float32, int32, int64, uint64
 
 from ...vector.cache import inner
@@ -55,8 +56,10 @@ class Candidates(Record):
         px, disparity of the surface and of the labels.
     gain : ndarray of float32, shape (h, map stride)
         How much less the gradients of both images differ under the label than under the surface.
-    known : ndarray of float32, shape (h, map stride)
-        1 where the label is seen by both cameras, else 0.
+    votes : ndarray of float32, shape (h, image stride)
+        px, the label where both cameras see it, else NaN; once disparities are chosen, with which a pixel stands for
+        one side of a depth edge: the chosen one, or the label (background) of what only one camera sees.  Pixel (y, x)
+        is ``votes[y, PAD + x]``.
     gradient_left, gradient_right : ndarray of int16, shape (h, image stride)
         Twice the central difference.
     width : int
@@ -70,7 +73,7 @@ class Candidates(Record):
     surface: Floats
     labels: Floats
     gain: Floats
-    known: Floats
+    votes: Floats
     gradient_left: Shorts
     gradient_right: Shorts
     width: int
@@ -138,10 +141,10 @@ def enlarge_surface_row(disparity, level_width, level_height, y, candidates, lin
 
 @inner
 def store_labels(candidates, y, x, filled, found):
-    """Sixteen labels, px of their level, and whether they are seen by both cameras."""
-    one, none = splat(float32(1)), splat(float32(0))
-    store(candidates.labels, uint64(y), x, splat(float32(candidates.labels_px)) * filled)
-    store(candidates.known, uint64(y), x, select(found == found, one, none))
+    """Sixteen labels, px of their level, and those of them that both cameras see."""
+    px = splat(float32(candidates.labels_px))
+    store(candidates.labels, uint64(y), x, px * filled)
+    store(candidates.votes, uint64(y), uint64(PAD) + x, px * found)
 
 
 @inner
@@ -242,18 +245,24 @@ def compare_candidates(
 
 
 @inner
+def around_block(blocks, block_row, block, grey):
+    """Smallest and largest label of a block and those around it, and whether they are a depth edge to be believed."""
+    down, across = blocks.low.shape
+    low = high = blocks.low[block_row, block]
+    texture = float32(0)
+    for row in range(max(block_row - 1, 0), min(block_row + 2, down)):
+        for col in range(max(block - 1, 0), min(block + 2, across)):
+            low, high = min(low, blocks.low[row, col]), max(high, blocks.high[row, col])
+            texture = max(texture, blocks.texture[row, col])
+    least = float32(0.5 * TEXTURE * TEXTURE * 4 * grey * grey)  # squared; x alone, stored twice
+    return low, high, high - low > float32(JUMP) and texture > least
+
+
+@inner
 def fill_margins(blocks, block_row, width, grey, sums):
     """By how much a label must be better than the surface, for the columns of a row of blocks: 0 near depth edges."""
-    down, across = blocks.low.shape
-    least = float32(0.5 * TEXTURE * TEXTURE * 4 * grey * grey)  # squared; x alone, stored twice
-    for block in range(across):
-        low = high = blocks.low[block_row, block]
-        texture = float32(0)
-        for row in range(max(block_row - 1, 0), min(block_row + 2, down)):
-            for col in range(max(block - 1, 0), min(block + 2, across)):
-                low, high = min(low, blocks.low[row, col]), max(high, blocks.high[row, col])
-                texture = max(texture, blocks.texture[row, col])
-        is_edge = high - low > float32(JUMP) and texture > least
+    for block in range(blocks.low.shape[1]):
+        _low, _high, is_edge = around_block(blocks, block_row, block, grey)
         margin = float32(0) if is_edge else float32(CLEARLY * 2 * grey * WINDOW)
         for x in range(block * BLOCK, min(block * BLOCK + BLOCK, width)):
             sums[3, x] = margin
@@ -264,15 +273,24 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
     """The disparity of each pixel: the surface's, or the label's where it explains the images (clearly) better."""
     height, width, sums = out.values.shape[0], candidates.width, line.sums
     begin, end = share(crew, height, BLOCK)
-    none = splat(float32(0))
+    none, unknown, pad = splat(float32(0)), splat(float32(np.nan)), uint64(PAD)
     for y in range(begin, end):
         if y % BLOCK == 0:
             fill_margins(blocks, y // BLOCK, width, candidates.grey, sums)
         add_rows(candidates.gain, y, height, width, RADIUS, 1, sums, uint64(1))
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
-            margin = load(sums, uint64(3), x)
+            margin, label, seen = (
+                load(sums, uint64(3), x),
+                load(candidates.labels, row, x),
+                load(candidates.votes, row, pad + x),
+            )
             better = add_columns(sums, uint64(1), x, RADIUS, 1) > margin
-            better = better & ((load(candidates.known, row, x) > none) | (margin == none))
-            store(out.values, row, x, select(better, load(candidates.labels, row, x), load(candidates.surface, row, x)))
+            better = better & ((seen == seen) | (margin == none))
+            chosen = select(better, label, load(candidates.surface, row, x))
+            store(out.values, row, x, chosen)
+            store(candidates.votes, row, pad + x, select(seen == seen, chosen, label))
+        store(candidates.votes, row, uint64(0), unknown)  # nobody votes from beyond the border
+        store(candidates.votes, row, uint64(PAD + width), unknown)
+        store(candidates.votes, row, uint64(PAD + width + LANES), unknown)
     meet(crew)
