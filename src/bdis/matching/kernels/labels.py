@@ -22,6 +22,7 @@ from ...vector.simd import (
     count_bits,
     every_lane,
     floor,
+    gather_short_pairs,
     lane_numbers,
     larger,
     load,
@@ -33,6 +34,7 @@ from ...vector.simd import (
     splat,
     splat_short,
     store,
+    to_float,
     to_int,
     to_shorts,
     trailing_zeros,
@@ -40,7 +42,6 @@ from ...vector.simd import (
 from .label_images import LabelImages
 from .layout import PAD, ROWS, Map
 
-WINDOW_RADIUS = 1  # px, codes are compared in 3x3 pixels
 COST_SHIFT = 5  # evidence is in 128ths: a differing bit costs 4 where it is full
 OUTSIDE_BITS = 36  # differing bits (of 144) that count for a label outside the right image: a quarter
 FORBIDDEN = 4000  # cost of a label beyond the limits of disparity and the next to them
@@ -219,36 +220,58 @@ def offer_labels(coarser: PaddedMap, costs: LabelCosts, crew: Crew) -> None:
 
 
 @inner
-def fill_costs(images, costs, y, has_hidden):
-    """Labels of the pixels of row ``y`` and what each costs by itself."""
-    left, right, height, width = images.codes_left, images.codes_right, images.left.shape[0], images.width
-    seen, evidence, tops, tops_here, volume = images.seen_right, images.evidence, costs.tops, costs.top, costs.costs
-    lanes, columns, zero = to_shorts(lane_numbers()), splat_short(width), splat_short(0)
-    one, outside, forbidden = uint64(1), splat_short(OUTSIDE_BITS), splat_short(FORBIDDEN)
+def differing_bits(images, above, row, below, here, at):
+    """Bits that differ between the codes of three left pixels in column ``here`` and of those under each label."""
+    left, right = images.codes_left, images.codes_right
+    bits = count_bits(load_shorts(right, above, at) ^ splat_short(left[above, here]))
+    bits += count_bits(load_shorts(right, row, at) ^ splat_short(left[row, here]))
+    return bits + count_bits(load_shorts(right, below, at) ^ splat_short(left[below, here]))
+
+
+@inner
+def store_costs(images, costs, y, x, top, bits, has_hidden):
+    """What each label of a pixel costs by itself; ``bits`` differ in the window around it."""
+    width, row, zero = images.width, uint64(y), splat_short(0)
+    lanes, columns = to_shorts(lane_numbers()), splat_short(width)
     # One label beyond the limits may win, and is unknown then: a parabola needs both neighbours of the last one.
     smallest, largest = splat_short(costs.smallest - 1), splat_short(costs.largest + 1)
+    place = splat_short(x - top) + lanes
+    inside = (place >= zero) & (place < columns)
+    if has_hidden:
+        inside = inside & (load(images.seen_right, row, uint64(PAD + x - top)) > splat(int32(0)))
+    bits = select(inside, bits, splat_short(OUTSIDE_BITS))
+    cost = (bits * splat_short(images.evidence[row, uint64(x)])) >> splat_short(COST_SHIFT)
+    disparity = splat_short(top) - lanes
+    allowed = (disparity >= smallest) & (disparity <= largest)
+    costs.top[row, uint64(x)] = top
+    store(costs.costs, uint64(y * width + x), uint64(0), select(allowed, cost, splat_short(FORBIDDEN)))
+
+
+@inner
+def fill_costs(images, costs, y, has_hidden):
+    """Labels of the pixels of row ``y`` and what each costs by itself.
+
+    The two pixels below one of the coarser level have the same labels: their windows share two of three columns.
+    """
+    height, width, one, two = images.left.shape[0], images.width, uint64(1), uint64(2)
     above, row, below = uint64(max(y - 1, 0)), uint64(y), uint64(min(y + 1, height - 1))
-    coarse, first = uint64(y // 2), uint64(y * width)
-    for col in range(uint64(width)):
-        x = int64(col)
-        top = int64(tops[coarse, col >> one])
-        top = min(max(top, x - width + 1), x + LANES - 1)  # some label lies in the right image
-        tops_here[row, col] = top
-        at, here = uint64(PAD - 1 + x - top), uint64(PAD - 1) + col
-        bits = zero
-        for i in range(uint64(2 * WINDOW_RADIUS + 1)):
-            bits += count_bits(load_shorts(right, above, at + i) ^ splat_short(left[above, here + i]))
-            bits += count_bits(load_shorts(right, row, at + i) ^ splat_short(left[row, here + i]))
-            bits += count_bits(load_shorts(right, below, at + i) ^ splat_short(left[below, here + i]))
-        place = splat_short(x - top) + lanes
-        inside = (place >= zero) & (place < columns)
-        if has_hidden:
-            inside = inside & (load(seen, row, at + one) > splat(int32(0)))
-        bits = select(inside, bits, outside)
-        cost = (bits * splat_short(evidence[row, col])) >> splat_short(COST_SHIFT)
-        disparity = splat_short(top) - lanes
-        allowed = (disparity >= smallest) & (disparity <= largest)
-        store(volume, first + col, uint64(0), select(allowed, cost, forbidden))
+    for x in range(0, width, 2):
+        offered = int64(costs.tops[uint64(y // 2), uint64(x // 2)])
+        top = min(max(offered, x - width + 1), x + LANES - 1)  # some label lies in the right image
+        here, at = uint64(PAD - 1 + x), uint64(PAD - 1 + x - top)
+        second = differing_bits(images, above, row, below, here + one, at + one)
+        third = differing_bits(images, above, row, below, here + two, at + two)
+        bits = differing_bits(images, above, row, below, here, at) + second + third
+        store_costs(images, costs, y, x, top, bits, has_hidden)
+        if x + 1 == width:
+            return
+        next_top = min(max(offered, x - width + 2), x + LANES)
+        here, at = here + one, uint64(PAD + x - next_top)
+        if next_top != top:  # at the border
+            second = differing_bits(images, above, row, below, here, at)
+            third = differing_bits(images, above, row, below, here + one, at + one)
+        bits = second + third + differing_bits(images, above, row, below, here + two, at + two)
+        store_costs(images, costs, y, x + 1, next_top, bits, has_hidden)
 
 
 @inner
@@ -310,19 +333,28 @@ def pass_along_rows(images: LabelImages, costs: LabelCosts, has_hidden: bool, cr
 
 
 @inner
-def choose(totals, pixel, total):
-    """The cheapest label (the first of equals), its cost, and its place by the parabola through its neighbours."""
-    zero = uint64(0)
-    best = trailing_zeros(mask_bits(total <= smallest_short(total)))
-    store(totals, pixel, zero, total)
-    least = int64(totals[pixel, uint64(best)])
-    fraction = float32(0)
-    if 0 < best < LANES - 1:
-        a, c = int64(totals[pixel, uint64(best - 1)]), int64(totals[pixel, uint64(best + 1)])
-        bend = a + c - 2 * least
-        if bend > 0:
-            fraction = float32(0.5) * float32(a - c) / float32(bend)
-    return best, least, fraction
+def place_labels(costs, y, begin, end, columns):
+    """The labels that were chosen in columns ``begin`` to ``end`` of row ``y``: their cost, and their place by the
+    parabola through their neighbours'.
+    """
+    row, first, last, sixteen = uint64(y), splat(int32(0)), splat(int32(LANES - 1)), splat(int32(16))
+    one, half, none = splat(int32(1)), splat(float32(0.5)), splat(float32(0))
+    for x in range(uint64(begin), uint64(end), uint64(LANES)):
+        label = load(costs.label, row, x)
+        best = load(costs.top, row, x) - label
+        inner_best = smaller(larger(best, one), last - one)  # so that it has two neighbours
+        lane = smaller(lane_numbers(), splat(int32(end - 1 - int64(x))))  # the last sixteen may be fewer
+        at = lane * sixteen + inner_best
+        before = gather_short_pairs(costs.totals, row * columns + x, at - one)
+        after = gather_short_pairs(costs.totals, row * columns + x, at)
+        least = select(best == last, after >> sixteen, (after << sixteen) >> sixteen)
+        least = select(best == first, (before << sixteen) >> sixteen, least)
+        a, c = (before << sixteen) >> sixteen, after >> sixteen
+        bend = to_float(a + c - least - least)
+        is_parabola = (best > first) & (best < last) & (bend > none)
+        fraction = select(is_parabola, half * to_float(a - c) / bend, none)
+        store(costs.least, row, x, least)
+        store(costs.chosen, row, uint64(PAD) + x, to_float(label) - fraction)
 
 
 @kernel
@@ -330,8 +362,7 @@ def pass_along_columns(images: LabelImages, costs: LabelCosts, crew: Crew) -> No
     """Messages down and up, and the cheapest label of every pixel."""
     width, rows, jumps, top = images.width, uint64(images.left.shape[0]), images.jump_down, costs.top
     begin, end = share(crew, width, LANES)
-    volume, totals, paths, chosen = costs.costs, costs.totals, costs.column_paths, costs.chosen
-    labels, leasts = costs.label, costs.least
+    volume, totals, paths = costs.costs, costs.totals, costs.column_paths
     zero, one, step, columns = uint64(0), uint64(1), splat_short(images.step), uint64(width)
     clear_paths(paths, begin, end)
     for y in range(rows):
@@ -350,8 +381,9 @@ def pass_along_columns(images: LabelImages, costs: LabelCosts, crew: Crew) -> No
             pixel = y * columns + x
             offset = int64(top[before, x]) - int64(top[y, x])
             value = follow(paths, x, load_shorts(volume, pixel, zero), offset, step, jumps[y, x])
-            best, least, fraction = choose(totals, pixel, load_shorts(totals, pixel, zero) + value)
-            label = int64(top[y, x]) - best
-            labels[y, x], leasts[y, x] = label, least
-            chosen[y, uint64(PAD) + x] = float32(label) - fraction
+            total = load_shorts(totals, pixel, zero) + value
+            store(totals, pixel, zero, total)
+            best = trailing_zeros(mask_bits(total <= smallest_short(total)))  # the first of equals
+            costs.label[y, x] = int64(top[y, x]) - best
+        place_labels(costs, y, begin, end, columns)
     meet(crew)
