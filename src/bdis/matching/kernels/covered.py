@@ -228,13 +228,19 @@ def fill_covered(values, y, width, is_covered, variance):
 @inner
 def doubt_unseen(is_covered, width, rules, weights, disparity, y, variance):
     """What the right camera does not see is unknown, or less sure if it keeps a disparity."""
-    for x in range(uint64(width)):
-        if is_covered[uint64(0), x] == SEEN:
-            continue
-        if rules.is_given or rules.is_dense:
-            variance[uint64(0), x] += float32(weights.unseen)
-        else:
-            disparity[uint64(y), x] = np.nan
+    row, nothing, seen = uint64(y), uint64(0), splat(int32(SEEN))
+    if rules.is_given or rules.is_dense:
+        more, none = splat(float32(weights.unseen)), splat(float32(0))
+        for x in range(nothing, uint64(width), uint64(LANES)):
+            unseen = load(is_covered, nothing, x) > seen
+            store(variance, nothing, x, load(variance, nothing, x) + select(unseen, more, none))
+        return
+    unknown, x = splat(float32(np.nan)), 0
+    while x < width:
+        x = min(x, width - LANES)  # the last sixteen overlap: rows of the result follow each other
+        unseen = load(is_covered, nothing, uint64(x)) > seen
+        store(disparity, row, uint64(x), select(unseen, unknown, load(disparity, row, uint64(x))))
+        x += LANES
 
 
 @inner
