@@ -147,7 +147,7 @@ def bring(words, own_files):
     if words[:2] == ["calib", "convert"]:
         written.add(words[3])
     for word in words:
-        first = re.sub(r"^\w+:(?=data/)", "", word).split("/")[0]
+        first = re.sub(r"^\w+:(?=data/)|^\w+=|^.*onnx:", "", word).split("/")[0]
         for name in ("left.yaml", "right.yaml") if first == "left.yaml" else (first,):  # ROS finds the other beside it
             if word not in written and name and (own_files / name).exists() and not Path(name).exists():
                 Path(name).symlink_to(own_files / name)
