@@ -46,7 +46,10 @@ NOT_RUN = (
         r"python -m benchmarks(\.hashes)? ", "minutes, and BENCHMARK.md would be written anew",
         ("tests/evaluation/test_benchmark_tables.py", "tests/evaluation/test_hashes.py"),
     ),
-    Elsewhere(r"bdis bench --paper", "all tables at the sizes of the paper", ("tests/evaluation/test_paper_tables.py",)),
+    Elsewhere(
+        r"bdis bench --paper", "all tables, with times at the sizes of the paper",
+        ("tests/evaluation/test_paper_tables.py",),
+    ),
     Elsewhere(
         r"bdis (networks|match|bench)\b.*(psmnet|gwcnet|onnx:)", "need torch or ONNX Runtime: make test-networks",
         ("tests/networks/test_page_commands.py",),
@@ -63,10 +66,7 @@ NOT_RUN = (
     Elsewhere(r".*(decklink|libndi|ndisrc|v4l2)", "needs a capture card, NDI or a camera"),
     Elsewhere(r"ns-train ", "needs Nerfstudio"),
     Elsewhere(r"dask (scheduler|worker) ", "run until they are ended", ("tests/cluster/processes.py",)),
-    Elsewhere(
-        r"bdis batch run .*(--tls|--slurm)", "needs certificates, or SLURM",
-        ("tests/cluster/test_jobs.py",),
-    ),
+    Elsewhere(r"bdis batch run .*(--tls|--slurm)", "needs certificates, or SLURM", ("tests/cluster/test_jobs.py",)),
 )  # fmt: skip
 
 # What a command gets in place of what is not here, or is too large for a test.

@@ -82,7 +82,8 @@ def rendered(columns=9, rows=6, square_mm=3.0, views=VIEWS, marker_mm=None, is_o
         (texture, first), per_square = checkerboard(columns, rows), PER_SQUARE
         middle = np.array([(columns - 1) / 2, (rows - 1) / 2, 0]) * square_mm
     else:
-        (texture, first), per_square = charuco(columns, rows, square_mm, marker_mm, is_older, dictionary), 2 * PER_SQUARE
+        texture, first = charuco(columns, rows, square_mm, marker_mm, is_older, dictionary)
+        per_square = 2 * PER_SQUARE
         middle = np.array([(columns - 2) / 2, (rows - 2) / 2, 0]) * square_mm
     pairs = []
     for about_x, about_y, around, *place in views:
