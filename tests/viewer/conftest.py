@@ -11,6 +11,7 @@ from bdis.viewer.html_text import NARROW_PX
 
 from .pages import HEIGHT, WIDTH
 
+PHONE_PX = 576  # below it viser has one panel, the controls
 FLAGS = [
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -63,7 +64,8 @@ def open_page(chromium):
         page.on("websocket", lambda websocket: page.asked.append(websocket.url))
         opened.append(page)
         page.goto(viewer.url)
-        page.get_by_text("Coverage" if width >= NARROW_PX else "Map: ").first.wait_for()
+        are_controls_open = width >= NARROW_PX or width < PHONE_PX
+        page.get_by_text("Coverage" if are_controls_open else "Map: ").first.wait_for()
         return page
 
     yield open_page

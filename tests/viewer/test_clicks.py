@@ -9,6 +9,7 @@ from bdis.cameras.measure import depth_at, distance_between
 from bdis.viewer.image_panel import ImagePanel
 
 from .attack import Attacker
+from .conftest import PHONE_PX
 from .pages import HEIGHT, WIDTH, StillSource, body, panel, wait_for_page, wait_until, watching
 
 
@@ -27,7 +28,7 @@ def click(page, number, across, down):
 
 def clicked(page, across, down):
     """The pixel that the page says was clicked, once it is near the one that was meant; the mouse knows whole px."""
-    found = re.search(r"Pixel x (\d+), y (\d+)", body(page))
+    found = re.search(r"Pixel (\d+), (\d+)", body(page))
     pixel = found and (int(found[1]), int(found[2]))
     return pixel if pixel and abs(pixel[0] - across * WIDTH) <= 1 and abs(pixel[1] - down * HEIGHT) <= 1 else None
 
@@ -54,6 +55,26 @@ def test_a_narrow_window_leaves_room_for_the_view(viewer, open_page):
     wait_for_page(page, lambda: page.locator("canvas").first.bounding_box()["width"] > 0.5 * 900)
     click(page, 1, 0.5, 0.5)
     wait_for_page(page, lambda: clicked(page, 0.5, 0.5))
+
+
+@pytest.mark.parametrize(("width", "height"), [(900, 700), (1280, 800), (390, 844)])
+def test_what_was_read_is_seen_without_scrolling(viewer, open_page, width, height):
+    viewer._page.select(None)
+    page = open_page(viewer, width, height)
+    if width < PHONE_PX:  # there are no pictures to click
+        viewer._page.select((40, 40))
+        viewer._page.select((90, 70))
+    else:
+        for across in (0.4, 0.6):
+            click(page, 0, across, 0.5)
+            wait_for_page(page, lambda across=across: clicked(page, across, 0.5))
+    for words in ("depth ", "distance ", "sigma "):
+        text = page.get_by_text(words).filter(visible=True).filter(has_text="mm").last
+        text.wait_for()
+        box = text.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= height
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,8 @@ def test_a_click_reads_depth_and_a_saved_cloud_is_whole(scene, rig, open_page, t
         wait_for_page(page, lambda: np.ptp(drawn(page)) > 100)
         box = page.locator("canvas").first.bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        wait_for_page(page, lambda: "Pixel x" in body(page))
-        x, y = map(int, re.search(r"Pixel x (\d+), y (\d+)", body(page)).groups())
+        wait_for_page(page, lambda: re.search(r"Pixel \d", body(page)))
+        x, y = map(int, re.search(r"Pixel (\d+), (\d+)", body(page)).groups())
         depth, within = map(float, re.search(r"depth ([\d.]+) mm, 95 % within ([\d.]+)", body(page)).groups())
         assert abs(depth - scene.depth_mm[y, x]) < 3
         assert 0 < within < 9

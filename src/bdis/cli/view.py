@@ -161,7 +161,7 @@ def show(
         on_frame=None if live is None else live.offer,
     )  # fmt: skip
     with viewer:
-        terminal.say(f"{source.name} is at {viewer.url}  (Ctrl-C ends)")
+        terminal.say(f"{source.name} can be seen at {viewer.url}  (Ctrl-C ends)")
         if viewer.shared_url:
             terminal.say(f"from other machines: {viewer.shared_url}")
             terminal.warn(

@@ -17,6 +17,7 @@ from .display_options import Range
 from .frame_maps import FrameMaps, palette
 
 PIXEL_LABEL = "Pixel"  # of the field into which the script writes where a picture was clicked
+PHONE_CLASS = "bdis-phone"  # of what is displayed only where viser has no room for two panels, see page_script.js
 NARROW_PX = 1000  # of the window: below it the controls start folded away, else they leave no room for the view
 MUTED = "opacity:0.65"
 _BOX = "padding:0 0.75em 0.5em 0.75em;font-size:0.82em;line-height:1.5;font-variant-numeric:tabular-nums"
@@ -96,7 +97,7 @@ def page_script(title: str) -> str:
     str
         HTML.
     """
-    names = {"title": title, "pixel": PIXEL_LABEL, "narrow": NARROW_PX}
+    names = {"title": title, "pixel": PIXEL_LABEL, "narrow": NARROW_PX, "phone": PHONE_CLASS}
     code = files(__package__).joinpath("page_script.js").read_text("utf-8")
     script = html.escape(f"({code.strip()})({json.dumps(names)})", quote=True)
     pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
@@ -170,17 +171,21 @@ def pixel_text(maps: FrameMaps, pixel: Pixel | None, before: Pixel | None = None
             words = "Click a picture or a point of the cloud to read its depth here, and a second one to measure."
         return f"<span style='{MUTED}'>{words}</span>", ""
     x, y = pixel
-    position = f"<div style='{MUTED}'>Pixel x {x}, y {y} of frame {maps.frame.index}</div>"
     found = _measured(maps, pixel)
     if found is None:
         name = "disparity" if maps.rig is None else "depth"
-        return f"{position}<b style='font-size:1.3em'>{name} unknown</b>", "unknown"
+        return f"<b style='font-size:1.3em'>{name} unknown</b>{_details(f'Pixel {x}, {y}')}", "unknown"
     name, label = found
-    more = f"probability {float(maps.probability[y, x]):.3f}"
+    details = [f"Pixel {x}, {y}", f"probability {float(maps.probability[y, x]):.2f}"]
     if maps.rig is not None:
-        more += f" &nbsp;·&nbsp; disparity {float(maps.disparity[y, x]):.2f} px"
-    distance = _distance_text(maps, pixel, before)  # before the rest: in a low window the end is below the edge
-    return f"{position}<b style='font-size:1.3em'>{name} {label}</b>{distance}<div>{more}</div>", label
+        details.append(f"disparity {float(maps.disparity[y, x]):.2f} px")
+    distance, from_where = _distance_texts(maps, pixel, before)
+    # What was measured comes first: in a low window the end may be below the edge.
+    return f"<b style='font-size:1.3em'>{name} {label}</b>{distance}{_details(*details)}{from_where}", label
+
+
+def _details(*parts: str) -> str:
+    return f"<div style='{MUTED}'>{' · '.join(parts)}</div>"
 
 
 def _measured(maps: FrameMaps, pixel: Pixel) -> tuple[str, str] | None:
@@ -194,18 +199,36 @@ def _measured(maps: FrameMaps, pixel: Pixel) -> tuple[str, str] | None:
     return None if depth is None else ("depth", depth.words())
 
 
-def _distance_text(maps: FrameMaps, pixel: Pixel, before: Pixel | None) -> str:
-    """How far a pixel is from the one before it; empty if that is not known."""
+def _distance_texts(maps: FrameMaps, pixel: Pixel, before: Pixel | None) -> tuple[str, str]:
+    """How far a pixel is from the one before it, and which that was; empty if that is not known."""
     if maps.rig is None or before is None or np.isnan(maps.depth[before[1], before[0]]):
-        return ""
+        return "", ""
     distance = distance_between(maps.rig, maps.result, before, pixel)
     if distance is None:
-        return ""
-    sigma = "" if np.isnan(distance.sigma_mm) else f" &nbsp;·&nbsp; sigma {distance.sigma_mm:.2f} mm"
-    return (
-        f"<div style='margin-top:0.4em'><b style='font-size:1.15em'>distance {distance.words()}</b>"
-        f"<div style='{MUTED}'>from pixel x {before[0]}, y {before[1]}{sigma}</div></div>"
-    )
+        return "", ""
+    details = [f"from pixel {before[0]}, {before[1]}"]
+    if not np.isnan(distance.sigma_mm):
+        details.append(f"sigma {distance.sigma_mm:.2f} mm")
+    return f"<div><b style='font-size:1.15em'>distance {distance.words()}</b></div>", _details(*details)
+
+
+def reading(text: str, is_for_phones: bool = False) -> str:
+    """The values of a pixel in a box of a height that stays, so that no picture moves under the pointer.
+
+    Parameters
+    ----------
+    text : str
+        HTML of :func:`pixel_text`.
+    is_for_phones : bool
+        Display it only where there is no room for the pictures.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    kind = f" class='{PHONE_CLASS}'" if is_for_phones else ""
+    return f"<div{kind} style='{_BOX};min-height:6.6em'>{text}</div>"
 
 
 def statistics_text(statistics: StreamStatistics, maps: FrameMaps | None, is_video: bool) -> str:

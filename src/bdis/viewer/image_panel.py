@@ -13,11 +13,11 @@ from ..cameras.rectifier import Rectifier
 from ..cameras.rgb import as_rgb_bytes
 from ..display.colors import UNKNOWN_ON_DARK
 from .frame_maps import FrameMaps, colored, unit_of
-from .html_text import PIXEL_LABEL, box, color_bar, pixel_text, size_mark, warnings_text
+from .html_text import PIXEL_LABEL, color_bar, pixel_text, reading, size_mark, warnings_text
 from .page import Page, Panel
 
 MAX_WIDTH = 640  # px; of larger images only every so many pixels are sent
-PANEL_WIDTH = 330  # px
+PANEL_WIDTH = 300  # px; with both pictures, their reading and the bar of colours a window needs a height of 700 px
 _JPEG_QUALITY = 85
 _PIXEL = re.compile(r"(\d{1,5})\s*[, ]\s*(\d{1,5})\s*px", re.ASCII)
 _STEPS = {"depth": 0.1, "disparity": 0.1, "sigma": 0.01}  # as many digits can be typed
@@ -39,11 +39,11 @@ class ImagePanel(Panel):
             # Images that come without raw cameras are said to be rectified; whether they are, nobody has made sure.
             caption = "Left image, as rectified" if isinstance(page.stream.camera, Rectifier) else "Left image"
             self._left = gui.add_image(blank, label=caption, format="jpeg", jpeg_quality=_JPEG_QUALITY)
+            self._values = gui.add_html("")  # between the pictures, where even a low window shows it
             choice = gui.add_dropdown("Map", page.map_names, initial_value=page.map_names[0])
             page.on_change(choice, lambda event: page.change_display(shown_map=choice.value))
             self._map = gui.add_image(blank, format="jpeg", jpeg_quality=_JPEG_QUALITY)
             self._bars = gui.add_html("")
-            self._values = gui.add_html("")
             self._pixel = gui.add_text(
                 PIXEL_LABEL, "", hint='Click a picture, or type column and row: "120, 80 px".  Empty: none.'
             )
@@ -74,9 +74,7 @@ class ImagePanel(Panel):
         if display.cloud_color not in ("image", name) and self._page.rig is not None:
             bars.append(self._bar("Cloud", display.cloud_color, has_unknown=False))
         self._bars.content = "".join(bars)
-        pixels = self._page.pixels
-        text, _ = pixel_text(maps, self._page.pixel, pixels[0] if len(pixels) > 1 else None)
-        self._values.content = box(text) + size_mark(maps)
+        self._values.content = reading(pixel_text(maps, *self._page.newest_and_before)[0]) + size_mark(maps)
         if self._page.pixel != self._field_pixel:  # a point of the cloud was clicked
             self._field_pixel = self._page.pixel
             self._pixel.value = "" if self._page.pixel is None else "{}, {} px".format(*self._page.pixel)

@@ -144,6 +144,11 @@ class Page:
         """The pixel that was clicked last; None if there is none."""
         return self.pixels[-1] if self.pixels else None
 
+    @property
+    def newest_and_before(self) -> tuple[Pixel | None, Pixel | None]:
+        """The pixel that was clicked last, and the one before it; None where there is none."""
+        return self.pixel, self.pixels[0] if len(self.pixels) > 1 else None
+
     def select(self, pixel: Pixel | None) -> None:
         """Show the values of a pixel, and how far it is from the one before; None: of no pixel any more."""
         self.pixels = () if pixel is None else tuple(dict.fromkeys((*self.pixels, pixel)[-2:]))

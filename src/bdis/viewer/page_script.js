@@ -1,5 +1,5 @@
 // What viser's page cannot do by itself: see page_script in html_text.py, which calls this with the names it needs.
-({ title, pixel, narrow }) => {
+({ title, pixel, narrow, phone }) => {
   document.title = title;
   if (window.bdisIsReady) return;
   window.bdisIsReady = true;
@@ -21,7 +21,9 @@
   });
 
   const style = document.createElement('style');
-  style.textContent = "img[src^='blob:'] { cursor: crosshair; }";
+  style.textContent = `
+    img[src^='blob:'] { cursor: crosshair; }
+    @media (min-width: 36em) { .${phone} { display: none; } }`; // narrower, viser hides the pictures behind a tab
   document.head.append(style);
 
   if (window.innerWidth < narrow) document.querySelector("[data-dock-region-collapse='right']")?.click();

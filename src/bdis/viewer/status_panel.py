@@ -1,9 +1,10 @@
-"""The top of the page: warnings, messages, state of the stream, statistics."""
+"""The top of the page: warnings, messages, state of the stream, statistics; on a phone also the values of a pixel."""
 
 from __future__ import annotations
 
 from ..video.sources import RenderedSource
-from .html_text import notice, page_script, statistics_text, warnings_text
+from .frame_maps import FrameMaps
+from .html_text import notice, page_script, pixel_text, reading, statistics_text, warnings_text
 from .page import Page, Panel
 
 _NO_DEPTH = (
@@ -18,8 +19,12 @@ class StatusPanel(Panel):
         super().__init__(page)
         page.gui.add_html(page_script(page.title))
         self._messages = page.gui.add_html("")
+        self._values = page.gui.add_html("")
         self.status = page.gui.add_html("")
         self._statistics = page.gui.add_html("")
+
+    def show_frame(self, maps: FrameMaps) -> None:
+        self._values.content = reading(pixel_text(maps, *self._page.newest_and_before)[0], is_for_phones=True)
 
     def refresh(self) -> None:
         page = self._page

@@ -19,7 +19,7 @@ from .cloud_panel import CloudPanel
 from .cloud_view import CloudView
 from .frame_maps import FrameMaps
 from .html_text import pixel_text
-from .image_panel import PANEL_WIDTH, ImagePanel
+from .image_panel import ImagePanel
 from .map_view import MapView
 from .page import Page, Panel
 from .pair_check import PairCheck
@@ -34,6 +34,7 @@ from .status_panel import StatusPanel
 MAX_UPDATES_PER_S = 15.0  # frames in between are not displayed
 REFRESH_S = 0.4  # between two updates of the texts
 UP = (0.0, -1.0, 0.0)  # y points down
+CONTROLS_WIDTH = 330  # px
 
 
 class SettingsPanel(Panel):
@@ -204,7 +205,7 @@ class Viewer:
         self._page = Page(self._running, self._receiver, title=self._title, **self._page_options)
         self._panels = [create(self._page) for create in PANELS]
         gui.main_panel.dock_right()
-        gui.main_panel.set_width(PANEL_WIDTH)
+        gui.main_panel.set_width(CONTROLS_WIDTH)
         self._server.scene.on_click()(self._clicked)
         self._server.on_client_connect(self._connect)
         self._receiver.start()

@@ -16,6 +16,7 @@ from ...common.atomic import Place
 from ...common.machine import usable_cores
 from ...common.optional import require
 from ...common.reading import check_pixels
+from ..containers import open_container
 from .frame_log import FRAME_LOG, read_frame_log
 from .video_file import PURPOSE, Encoding, VideoFile
 
@@ -170,7 +171,7 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     log = Path(path).with_name(FRAME_LOG)
     records = read_frame_log(log) if log.is_file() else None
     try:
-        with av.open(os.fspath(path), metadata_errors="replace") as container:
+        with open_container(av, os.fspath(path)) as container:
             steps_per_mm = _steps_per_mm(container, path)
             for count, frame in enumerate(container.decode(video=0)):
                 if records is not None and count == len(records):

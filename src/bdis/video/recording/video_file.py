@@ -13,6 +13,7 @@ from typing import Any
 from ...common.arrays import Array
 from ...common.atomic import Place, named
 from ...common.optional import require
+from ..containers import open_container
 from ..sources.source import DEFAULT_FPS
 
 PURPOSE = "reading and writing videos"
@@ -233,7 +234,7 @@ class VideoFile:
         av = require("av", PURPOSE)
         if not self._stream.codec_context.is_open:
             self._stream.codec_context.open()
-        with av.open(str(earlier), metadata_errors="replace") as old:
+        with open_container(av, str(earlier)) as old:
             source = old.streams.video[0]
             is_h264 = self._stream.codec_context.name == "libx264"
             if not is_h264 and source.codec_context.extradata != self._stream.codec_context.extradata:
@@ -274,7 +275,7 @@ def count_readable_frames(path: Place) -> int:
     path = Path(path)
     earlier = earlier_file(path)
     place = str(earlier if earlier.exists() else path)
-    with contextlib.suppress(OSError, av.FFmpegError), av.open(place, metadata_errors="replace") as video:
+    with contextlib.suppress(OSError, av.FFmpegError), open_container(av, place) as video:
         return sum(1 for _ in _packets(video)) if video.streams.video else 0
     return 0
 

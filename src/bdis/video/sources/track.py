@@ -11,6 +11,7 @@ from typing import Any
 
 from ...common.arrays import Array
 from ...common.optional import require
+from ..containers import open_container
 from .deinterlacer import Deinterlacer
 from .ledger import FrameLedger, Promise
 from .pipe import EXAMPLE, Pipe, PipeFormat, is_pipe, pipe_name
@@ -241,10 +242,9 @@ class Track:
             container = None
             if self._pipe_format is not None:
                 container, options = self._pipe_format.container, {**options, **self._pipe_format.options}
-            self._container = self._av.open(
-                place, format=container, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S),
-                metadata_errors="replace",  # a title may be in any encoding
-            )  # fmt: skip
+            self._container = open_container(
+                self._av, place, format=container, options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S)
+            )
         except self._av.error.FFmpegError as error:
             raise self._opening_error(error) from None
         if not self._container.streams.video:
