@@ -74,14 +74,12 @@ def test_the_cloud_is_laid_out_as_the_protocol_says():
     assert counts == (5, 5, 40, 0, 0, 0, 0, 0, 0, 2)
     assert np.frombuffer(content, ">f4", 15, 40).reshape(5, 3) == pytest.approx(points)
     assert np.frombuffer(content, ">u4", 10, 100).tolist() == [1, 0, 1, 1, 1, 2, 1, 3, 1, 4]
-    assert struct.unpack_from(">BBIBBI", content, 140) == (0, 1, 5, 4, 4, 5)
+    assert struct.unpack_from(">BBIBBI", content, 140) == (0, 1, 5, 1, 3, 5)
     names = content[152:168]
     assert names == b"Sigma_mm\0Color\0\0"  # padded to an even length
     assert np.frombuffer(content, ">f4", 5, 168) == pytest.approx(sigma)
-    rgba = np.frombuffer(content, ">f4", 20, 188).reshape(5, 4)
-    assert rgba[:, :3] == pytest.approx(colors / 255, abs=1e-6)
-    assert (rgba[:, 3] == 1).all()
-    assert len(content) == 268
+    assert np.frombuffer(content, ">f4", 15, 188).reshape(5, 3) == pytest.approx(colors / 255, abs=1e-6)
+    assert len(content) == 248
 
 
 def test_text_of_a_status_arrives():

@@ -13,12 +13,12 @@ SETTINGS = [
     ("balanced", {"variance": True}),
     ("accurate", {"variance": "paper"}),
     ("balanced", {"slanted": False}),
-    # Labels of a coarse level in a small picture jump by half its width; a refinement across such jumps is sensitive to
-    # rounding, so the step that makes more of them and the refinement take turns.
+    # In small pictures labels and single patches jump by much of their width.  A refinement across such jumps is sensitive
+    # to rounding, so the step that makes more of them and the refinement take turns.
     ("balanced", {"finest_level": 2, "variance": True, "sides": False}),
     ("balanced", {"finest_level": 2, "variance": True, "refinement_rounds": 0}),
-    # Small pictures have few patches: one whose search has not ended yet moves a share of the pixels, and rounding it.
-    ("balanced", {"finest_level": 0, "variance": True, "max_iterations": 8, "stop_step": 0.01}),
+    ("balanced", {"finest_level": 0, "variance": True, "sides": False, "max_iterations": 8, "stop_step": 0.01}),
+    ("balanced", {"finest_level": 0, "variance": True, "refinement_rounds": 0}),
     ("accurate", {"finest_level": 0, "variance": "paper"}),
     ("fast", {"variance": True}),
     ("fast", {"finest_level": 0, "variance": True}),

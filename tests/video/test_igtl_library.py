@@ -15,7 +15,7 @@ from .live_frames import HEIGHT, WIDTH, depth_frame, scene
 
 CLIENT = Path(__file__).parents[1] / "connections" / "igtl_client.cpp"
 HEADERS = Path("/usr/include/openigtlink")
-UINT8, FLOAT32, SCALAR, RGBA = 3, 10, 0, 4
+UINT8, FLOAT32, SCALAR, VECTOR = 3, 10, 0, 1
 
 
 @pytest.fixture(scope="module")
@@ -65,5 +65,5 @@ def test_the_library_reads_every_message_with_its_check_sum(client):
     assert [rig.cx + rig.focal_px * x / z, rig.cy + rig.focal_px * y / z] == pytest.approx([column, row], abs=1e-2)
     sigma, color = points["attributes"]["Sigma_mm"], points["attributes"]["Color"]
     assert sigma == [SCALAR, 1, pytest.approx(sigma_mm[row, column], rel=1e-6)]
-    assert color == [RGBA, 4, pytest.approx(pair.left[row, column, 0] / 255, abs=1e-6)]
+    assert color == [VECTOR, 3, pytest.approx(pair.left[row, column, 0] / 255, abs=1e-6)]
     assert got[STATUS]["text"].startswith("frame 7, 0.280 s, ")

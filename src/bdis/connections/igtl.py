@@ -36,7 +36,7 @@ _POLYDATA = struct.Struct(">10I")
 _RAS, _LITTLE_ENDIAN, _ASCII = 1, 2, 3
 _SCALARS: dict[int, np.dtype[Any]] = {3: np.dtype(np.uint8), 5: np.dtype(np.uint16), 10: np.dtype(np.float32)}
 _SCALAR_NUMBERS = {dtype: number for number, dtype in _SCALARS.items()}
-_POINT_SCALAR, _POINT_RGBA = 0, 4
+_POINT_SCALAR, _POINT_VECTOR = 0, 1
 
 
 # --- Sending ----------------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def image_matrix(rig: Rig) -> NDArray[np.float64]:
 
 
 def polydata_content(cloud: Cloud) -> bytes:
-    """Body of a POLYDATA: every point a vertex, with the attributes Color (RGBA, 0 to 1) and Sigma_mm.
+    """Body of a POLYDATA: every point a vertex, with the attributes Color (red, green, blue: 0 to 1) and Sigma_mm.
 
     Parameters
     ----------
@@ -160,11 +160,9 @@ def polydata_content(cloud: Cloud) -> bytes:
     attributes: list[tuple[int, bytes, NDArray[np.float32]]] = []
     if cloud.sigma_mm is not None:
         attributes.append((_POINT_SCALAR, b"Sigma_mm\0", cloud.sigma_mm[:, None]))
-    # Colours are the last: what follows them is misread by OpenIGTLink 1.11, which takes them for 9 numbers a point.
     if cloud.colors is not None:
-        opaque = np.ones((count, 1), np.float32)
-        rgba = np.concatenate([cloud.colors.astype(np.float32) / np.float32(255), opaque], 1)
-        attributes.append((_POINT_RGBA, b"Color\0", rgba))
+        # Not as RGBA: OpenIGTLink 1.11 takes that for 9 numbers a point, reads past the message, and may crash.
+        attributes.append((_POINT_VECTOR, b"Color\0", cloud.colors.astype(np.float32) / np.float32(255)))
     header = _POLYDATA.pack(count, count, len(vertices), 0, 0, 0, 0, 0, 0, len(attributes))
     kinds = b"".join(struct.pack(">BBI", kind, values.shape[1], count) for kind, _, values in attributes)
     names = b"".join(name for _, name, _ in attributes)
