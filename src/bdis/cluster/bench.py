@@ -14,6 +14,7 @@ from ..evaluation.runner import BenchmarkPlan, DatasetChoice, FrameWork, measure
 from ..evaluation.sweep import swept_methods
 from .conductor import Conductor, Step
 from .connection import ClusterChoice, Connection
+from .freed_memory import keep_freed_memory
 from .machine_lock import one_of_this_machine
 
 
@@ -94,6 +95,7 @@ _is_warm: set[BenchRequest] = set()
 
 def measure(request: BenchRequest, work: FrameWork) -> dict[str, Any]:
     """Measure a frame, on a worker; the first one alone on its machine, as kernels may have to be compiled for it."""
+    keep_freed_memory()
     with contextlib.nullcontext() if request in _is_warm else one_of_this_machine():
         record = measure_frame(_plan(request), work)
     _is_warm.add(request)
