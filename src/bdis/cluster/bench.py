@@ -12,8 +12,9 @@ from ..evaluation.baselines import Method, method
 from ..evaluation.datasets import open_dataset
 from ..evaluation.runner import BenchmarkPlan, DatasetChoice, FrameWork, measure_frame
 from ..evaluation.sweep import swept_methods
+from .cluster_choice import ClusterChoice
 from .conductor import Conductor, Step
-from .connection import ClusterChoice, Connection
+from .connection import Connection
 from .freed_memory import keep_freed_memory
 from .machine_lock import one_of_this_machine
 

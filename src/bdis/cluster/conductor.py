@@ -15,7 +15,8 @@ from typing import Any
 
 from ..common.optional import require
 from ..common.version import __version__
-from .connection import CONNECT_S, PURPOSE, ClusterChoice, Connection, ConnectionLost, connect, host_of
+from .cluster_choice import PURPOSE, ClusterChoice
+from .connection import CONNECT_S, Connection, ConnectionLost, connect, host_of
 
 STEPS_PER_CORE = 3  # at the scheduler at a time: workers never wait for the client, and the scheduler stays small
 LOOK_EVERY_S = 0.5
