@@ -27,6 +27,15 @@ from .slurm import slurm_cluster
 from .steps import warm_up, worker_facts
 
 CONNECT_S = 10.0
+# How often the parts of Dask on this machine look at themselves. As Dask has it, a worker and the command with its
+# scheduler took 4 % of a core each while they waited; so it is 0.5 %. Steps take seconds, and a profile of the calls in
+# them is nothing that anybody reads.
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "500ms",
+}
 
 
 class Connection:
@@ -109,7 +118,7 @@ def connect(choice: ClusterChoice) -> Connection:
 def _local_cluster(choice: ClusterChoice) -> Any:
     distributed = require("distributed", PURPOSE)
     # Only this machine can reach it. One thread each: a match uses one core, and Python's lock is its own.
-    with _without_interrupts():
+    with _without_interrupts(), require("dask", PURPOSE).config.set(QUIET):
         return distributed.LocalCluster(
             n_workers=choice.workers or usable_cores(), threads_per_worker=1, processes=True, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
