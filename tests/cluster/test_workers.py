@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from bdis.cluster.cluster_choice import ClusterChoice
+from bdis.cluster.conductor import Conductor, Step
 from bdis.cluster.connection import QUIET, connected
 
 dask = pytest.importorskip("dask")
@@ -50,3 +51,26 @@ def test_workers_of_this_machine_are_quiet_and_the_configuration_of_the_caller_s
         (seen,) = connection.client.run(lambda names: [dask.config.get(name) for name in names], list(QUIET)).values()
     assert seen == list(QUIET.values()) != list(before.values())
     assert {name: dask.config.get(name) for name in QUIET} == before
+
+
+class Named(Conductor):
+    """Steps of recordings with different names, which do nothing."""
+
+    def call_of(self, step):
+        return os.getpid, [], ["appendix", "gall bladder", "colon-left", "17"][step.item]
+
+    def go_on(self, step, answer):
+        pass
+
+    def fail(self, step, reason):
+        pytest.fail(reason)
+
+
+def test_the_scheduler_kept_eight_kilobytes_of_every_recording_by_its_name():
+    choice = ClusterChoice(workers=1)
+    with connected(choice) as connection:
+        work = Named(choice)
+        work.add(Step(0, item) for item in range(4))
+        work.run(connection)
+        kept = connection.client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    assert kept == ["getpid"]

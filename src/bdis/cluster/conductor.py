@@ -171,7 +171,8 @@ class Conductor(ABC):
                     continue
             function, arguments, name = self.call_of(step)
             # A new key each time: an earlier attempt may still be known to the scheduler, as lost or failed.
-            key = f"{function.__name__}-{name}-{next(self._keys)}"
+            # The number before the name: Dask keeps statistics, for ever, of what is before the first number in a key.
+            key = f"{function.__name__}-{next(self._keys)}-{name}"
             future = connection.client.submit(
                 do_step, __version__, function, *arguments, key=key, priority=-step.kind,
                 workers=meant_for and sorted(meant_for),
