@@ -2,17 +2,20 @@
 
     python -m benchmarks.cluster --minutes 30 --recordings 10000
 
-On a quiet machine with two cores or more. With the default sizes it takes a few minutes.
+On a quiet machine with two cores or more; on another, compare the times of the processor. With the default sizes it
+takes a few minutes.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from bdis import open_source
@@ -22,94 +25,135 @@ COMMAND = [sys.executable, "-c", "from bdis.cli import main; main()"]
 RIG = ["--focal", "500", "--baseline", "5"]
 DISTINCT = 30  # frames that are rendered; the video runs forwards and backwards through them
 PIECE_FRAMES = 1500
+SHORT_FRAMES = 2
 FPS = 25
 LOOK_EVERY_S = 1.0
 
 
-def write_source(path: Path, frames: int, size: tuple[int, int] = (640, 480)) -> None:
-    """A video with both views side by side, as a camera would encode it."""
+@dataclass(frozen=True)
+class Took:
+    """Times of a command: on the clock, and of the processor with all processes that it started."""
+
+    wall_s: float
+    cpu_s: float
+    lines: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.wall_s:.1f} s ({self.cpu_s:.1f} s of processor)"
+
+
+def write_source(path: Path, minutes: float, size: tuple[int, int] = (640, 480)) -> int:
+    """A video with both views side by side, as a camera would encode it; the number of its frames is returned.
+
+    Of a longer one the first minute is encoded, and repeated.
+    """
     import av
     import numpy as np
 
     width, height = size
     scene = f"render:tissue,frames={DISTINCT},distinct={DISTINCT},height={height},width={width}"
     pictures = [np.hstack([frame.left, frame.right]) for frame in open_source(scene)]
+    frames, repeats = round(60 * FPS * min(1.0, minutes)), max(1, round(minutes))
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=FPS, options={"crf": "20", "preset": "veryfast"})
         stream.width, stream.height, stream.pix_fmt = 2 * width, height, "yuv420p"
+        packets = []
         for index in range(frames):
             number = index % (2 * DISTINCT - 2)
             picture = pictures[min(number, 2 * DISTINCT - 2 - number)]
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-        container.mux(stream.encode(None))
+            packets += stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24"))
+        packets += stream.encode(None)
+        times = [(packet.pts, packet.dts, packet.time_base) for packet in packets]
+        for repeat in range(repeats):
+            for packet, (shown, decoded, base) in zip(packets, times):
+                later = round(repeat * frames / FPS / base)
+                packet.pts, packet.dts, packet.time_base = shown + later, decoded + later, base
+                container.mux(packet)
+    return frames * repeats
 
 
-def seconds_of(*arguments: object, cores: set[int] | None = None) -> tuple[float, list[str]]:
-    """Time of a command, and its lines on standard output."""
-    begin = time.perf_counter()
+def timed(*arguments: object, cores: set[int] | None = None) -> Took:
+    """Run a command."""
+    begin, before = time.perf_counter(), _children_s()
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True,
         preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
     )  # fmt: skip
-    return time.perf_counter() - begin, done.stdout.splitlines()
+    return Took(time.perf_counter() - begin, _children_s() - before, done.stdout.splitlines())
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def speed_up(folder: Path, minutes: float, preset: str) -> None:
     """``bdis run``, free and on one core, beside a batch with one and two workers."""
-    source, frames = folder / "source.mp4", round(60 * FPS * minutes)
-    write_source(source, frames)
+    source = folder / "source.mp4"
+    frames = write_source(source, minutes)
     options = [*RIG, "--preset", preset]
-    free_s, _ = seconds_of("run", source, *options, "-o", folder / "free")
-    one_s, _ = seconds_of("run", source, *options, "-o", folder / "one", cores={0})
-    print(f"{frames} frames of 640x480, {preset}: bdis run {free_s:.1f} s, on one core {one_s:.1f} s")
+    free = timed("run", source, *options, "-o", folder / "free")
+    one = timed("run", source, *options, "-o", folder / "one", cores={0})
+    print(f"{frames} frames of 640x480, {preset}: bdis run {free}, on one core {one}", flush=True)
     written = {path.name: path.stat().st_size / frames / 1e3 for path in (folder / "free").glob("*.m*")}
     print(f"  source {source.stat().st_size / frames / 1e3:.0f} kB per frame; written:",
           ", ".join(f"{name} {kilobytes:.0f} kB per frame" for name, kilobytes in written.items()))  # fmt: skip
     memory = read_manifest(folder / "free")["parts"][0]["figures"]["memory_mb"]
-    print(f"  memory of bdis run {memory:.0f} MB")
+    print(f"  memory of bdis run {memory:.0f} MB", flush=True)
     for workers in (1, 2):
         out = folder / f"batch{workers}"
         batch = ["batch", "run", source, *options, "-o", out, "--workers", workers, "--json"]
-        took_s, lines = seconds_of(*batch, "--piece-frames", PIECE_FRAMES, cores=set(range(workers)))
-        events = [json.loads(line) for line in lines]
+        took = timed(*batch, "--piece-frames", PIECE_FRAMES, cores=set(range(workers)))
+        events = [json.loads(line) for line in took.lines]
         pieces = [event for event in events if event["event"] == "piece"]
         parts = [part["figures"] for part in read_manifest(out / "source")["parts"]]
         overhead_s = sum(event["seconds"] for event in pieces) - sum(part["seconds"] for part in parts)
         rest = next(event["seconds"] for event in events if event["event"] == "done")
+        memory = max((part["memory_mb"] for part in parts), default=0)
         print(
-            f"  {workers} workers on {workers} cores: {took_s:.1f} s, {free_s / took_s:.2f}x bdis run, "
-            f"{one_s / took_s:.2f}x bdis run on one core; {len(pieces)} pieces, "
+            f"  {workers} workers on {workers} cores: {took}, {free.wall_s / took.wall_s:.2f}x bdis run, "
+            f"{one.wall_s / took.wall_s:.2f}x bdis run on one core; {len(pieces)} pieces, "
             f"{overhead_s / max(1, len(pieces)):.2f} s each beyond their frames, "
-            f"joined in {rest:.1f} s; memory of a worker {max((part['memory_mb'] for part in parts), default=0):.0f} MB"
+            f"joined in {rest:.1f} s; memory of a worker {memory:.0f} MB",
+            flush=True,
         )
+        same = [(out / "source" / name).read_bytes() == (folder / "one" / name).read_bytes() for name in written]
+        print(f"    same files as bdis run: {all(same)}")
 
 
 def many(folder: Path, recordings: int) -> None:
     """Many short recordings: time for each, and the memory of the command, which has the scheduler in it."""
-    listed = folder / "many.txt"
-    listed.write_text("".join(f"render:plane,frames=2,height=32,width=48,seed={seed}\n" for seed in range(recordings)))
-    out, memory = folder / "many", []
-    begin = time.perf_counter()
+    sources = folder / "short"
+    sources.mkdir()
+    write_source(sources / "0.mp4", SHORT_FRAMES / FPS / 60, (96, 64))
+    for number in range(1, recordings):
+        os.link(sources / "0.mp4", sources / f"{number}.mp4")  # a rendered scene would measure the renderer
+    out, seen = folder / "many", []
+    begin, before = time.perf_counter(), _children_s()
     process = subprocess.Popen(
-        [*COMMAND, "batch", "run", listed, "--preset", "fast", "--save", "depth", "-o", out], stderr=subprocess.DEVNULL
+        [*COMMAND, "batch", "run", sources, *RIG, "--preset", "fast", "--save", "depth", "-o", out],
+        stderr=subprocess.DEVNULL,
     )
 
     def look() -> None:
         while process.poll() is None:
-            memory.append((_memory_mb(process.pid), _cpu_s(process.pid)))
+            seen.append((time.perf_counter() - begin, _memory_mb(process.pid), _cpu_s(process.pid)))
             time.sleep(LOOK_EVERY_S)
 
     looking = threading.Thread(target=look)
     looking.start()
     assert process.wait() == 0
     looking.join()
-    took_s = time.perf_counter() - begin
-    early, late = (memory[int(share * len(memory))][0] for share in (0.2, 0.95))
-    busy_s = max(cpu_s for _, cpu_s in memory)
+    took_s, cpu_s = time.perf_counter() - begin, _children_s() - before
+    busy_s = max(used_s for _, _, used_s in seen)
     print(
-        f"{recordings} recordings of 2 frames: {took_s:.0f} s, {1e3 * took_s / recordings:.0f} ms each; memory of the "
-        f"command {early:.0f} MB after a fifth, {late:.0f} MB at the end; {busy_s:.0f} s of CPU with the scheduler"
+        f"{recordings} recordings of {SHORT_FRAMES} frames: {took_s:.0f} s, {1e3 * took_s / recordings:.0f} ms each; "
+        f"{cpu_s:.0f} s of processor, {busy_s:.0f} s of it the command with the scheduler"
     )
+    print("  memory of the command:", ", ".join(
+        f"{memory:.0f} MB after {at_s:.0f} s"
+        for at_s, memory, _ in (seen[round(part / 8 * (len(seen) - 1))] for part in range(1, 9))
+    ))  # fmt: skip
 
 
 def _memory_mb(process: int) -> float:

@@ -7,8 +7,9 @@ import pytest
 
 from bdis import __version__
 from bdis.cluster.batch import Batch
+from bdis.cluster.cluster_choice import ClusterChoice
 from bdis.cluster.conductor import Failed, Step
-from bdis.cluster.connection import ClusterChoice, Connection, check_workers
+from bdis.cluster.connection import Connection, check_workers
 from bdis.cluster.journal import Journal
 from tests.cli.commands import bdis_command, needs_posix
 from tests.cli.recordings import contents

@@ -22,7 +22,7 @@ from .terminal import UsageError
 from .video_source import ViewOptions
 
 if TYPE_CHECKING:
-    from ..cluster.connection import ClusterChoice
+    from ..cluster.cluster_choice import ClusterChoice
     from ..cluster.jobs import Job
     from ..cluster.journal import RecordingState
 
@@ -148,9 +148,9 @@ def _show_plan(jobs: list[Job], choice: ClusterChoice) -> None:
     """What would be done."""
     script = None
     if choice.slurm is not None:
-        from ..cluster.connection import slurm_script
+        from ..cluster.slurm import slurm_script
 
-        script = slurm_script(choice)
+        script = slurm_script(choice.slurm, choice.security())
         terminal.say(f"jobs of SLURM: {choice.workers or 1}, with this script:\n\n{script}")
     terminal.table([(job.request.source.source, str(job.folder)) for job in jobs], ("source", "written to"))
     terminal.give(

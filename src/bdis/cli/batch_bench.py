@@ -18,7 +18,7 @@ from .terminal import UsageError
 
 if TYPE_CHECKING:
     from ..cluster.bench import BenchRequest, DatasetRequest
-    from ..cluster.connection import ClusterChoice
+    from ..cluster.cluster_choice import ClusterChoice
     from ..evaluation.runner import Outcome
     from ..evaluation.summary import Row
 

@@ -11,7 +11,8 @@ import typer
 from . import terminal
 
 if TYPE_CHECKING:
-    from ..cluster.connection import ClusterChoice, Connection
+    from ..cluster.cluster_choice import ClusterChoice
+    from ..cluster.connection import Connection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class ClusterOptions:
 
     def choice(self) -> ClusterChoice:
         """All of it, without what belongs to a command line."""
-        from ..cluster.connection import ClusterChoice
+        from ..cluster.cluster_choice import ClusterChoice
 
         return ClusterChoice(
             self.workers, self.scheduler, self.slurm, self.tls_ca, self.tls_cert, self.tls_key, self.wait

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import steps
+from .cluster_choice import ClusterChoice
 from .conductor import Conductor, Step
-from .connection import ClusterChoice
 from .jobs import Job
 from .journal import Journal
 from .steps import Done, Outline

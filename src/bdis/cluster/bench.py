@@ -12,8 +12,10 @@ from ..evaluation.baselines import Method, method
 from ..evaluation.datasets import open_dataset
 from ..evaluation.runner import BenchmarkPlan, DatasetChoice, FrameWork, measure_frame
 from ..evaluation.sweep import swept_methods
+from .cluster_choice import ClusterChoice
 from .conductor import Conductor, Step
-from .connection import ClusterChoice, Connection
+from .connection import Connection
+from .freed_memory import keep_freed_memory
 from .machine_lock import one_of_this_machine
 
 
@@ -94,6 +96,7 @@ _is_warm: set[BenchRequest] = set()
 
 def measure(request: BenchRequest, work: FrameWork) -> dict[str, Any]:
     """Measure a frame, on a worker; the first one alone on its machine, as kernels may have to be compiled for it."""
+    keep_freed_memory()
     with contextlib.nullcontext() if request in _is_warm else one_of_this_machine():
         record = measure_frame(_plan(request), work)
     _is_warm.add(request)

@@ -15,7 +15,8 @@ from typing import Any
 
 from ..common.optional import require
 from ..common.version import __version__
-from .connection import CONNECT_S, PURPOSE, ClusterChoice, Connection, ConnectionLost, connect, host_of
+from .cluster_choice import PURPOSE, ClusterChoice
+from .connection import CONNECT_S, Connection, ConnectionLost, connect, host_of
 
 STEPS_PER_CORE = 3  # at the scheduler at a time: workers never wait for the client, and the scheduler stays small
 LOOK_EVERY_S = 0.5
@@ -170,7 +171,8 @@ class Conductor(ABC):
                     continue
             function, arguments, name = self.call_of(step)
             # A new key each time: an earlier attempt may still be known to the scheduler, as lost or failed.
-            key = f"{function.__name__}-{name}-{next(self._keys)}"
+            # The number before the name: Dask keeps statistics, for ever, of what is before the first number in a key.
+            key = f"{function.__name__}-{next(self._keys)}-{name}"
             future = connection.client.submit(
                 do_step, __version__, function, *arguments, key=key, priority=-step.kind,
                 workers=meant_for and sorted(meant_for),

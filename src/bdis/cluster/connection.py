@@ -8,123 +8,34 @@ import importlib.metadata
 import importlib.util
 import ipaddress
 import logging
-import re
 import secrets
 import signal
-import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..common.bad_request import BadRequest
 from ..common.machine import usable_cores
 from ..common.optional import require
 from ..common.version import __version__
 from ..matching.settings import Settings
+from .cluster_choice import PURPOSE, ClusterChoice, first_line
 from .jobs import WORK_FOLDER
+from .slurm import slurm_cluster
 from .steps import warm_up, worker_facts
 
-PURPOSE = "bdis batch"
 CONNECT_S = 10.0
-SLURM_NAMES = {"partition": "queue", "cores": "cores", "memory": "memory", "time": "walltime", "account": "account"}
-SLURM_NEEDS = ("cores", "memory", "time")
-
-
-@dataclass(frozen=True)
-class ClusterChoice:
-    """Where the work is done.
-
-    Attributes
-    ----------
-    workers : int, optional
-        Number of workers on this machine (default: one per core), or of SLURM jobs (default: 1).
-    scheduler : str, optional
-        Address of a Dask scheduler, such as "tcp://host:8786".
-    slurm : str, optional
-        Workers are started through SLURM: "partition=gpu,cores=8,memory=16GB,time=04:00:00", also "account=NAME".
-    tls_ca, tls_cert, tls_key : Path, optional
-        Files for an encrypted connection.
-    wait_s : float
-        How long to wait for workers, or for a scheduler that went away, seconds.
-
-    Raises
-    ------
-    BadRequest
-        The options contradict each other.
-
-    Examples
-    --------
-    >>> ClusterChoice(scheduler="tcp://host:8786", workers=4)
-    Traceback (most recent call last):
-    bdis.common.bad_request.BadRequest: --workers is for this machine or --slurm; the scheduler has the workers it has
-    """
-
-    workers: int | None = None
-    scheduler: str | None = None
-    slurm: str | None = None
-    tls_ca: Path | None = None
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    wait_s: float = 300.0
-
-    def __post_init__(self) -> None:
-        if self.scheduler is not None and self.slurm is not None:
-            raise BadRequest("give --scheduler or --slurm, not both")
-        if self.scheduler is not None and self.workers is not None:
-            raise BadRequest("--workers is for this machine or --slurm; the scheduler has the workers it has")
-        if self.scheduler is not None and not re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", self.scheduler):
-            raise BadRequest(f"--scheduler is {self.scheduler!r}; expected an address such as tcp://host:8786")
-        if self.workers is not None and self.workers < 1:
-            raise BadRequest(f"--workers is {self.workers}; expected 1 or more")
-        given = [self.tls_ca, self.tls_cert, self.tls_key]
-        if any(given) and not all(given):
-            raise BadRequest("--tls-ca, --tls-cert and --tls-key must be given together")
-        if any(given) and self.scheduler is None and self.slurm is None:
-            raise BadRequest("--tls-ca, --tls-cert and --tls-key need --scheduler or --slurm")
-        if self.scheduler is not None and self.scheduler.startswith("tls://") != any(given):
-            raise BadRequest("--tls-ca, --tls-cert and --tls-key belong to a scheduler at tls://HOST:PORT")
-        for path in given:
-            if path is not None and not path.is_file():
-                raise FileNotFoundError(2, "no such file", str(path))
-        if self.slurm is not None:
-            self.slurm_options()
-
-    def slurm_options(self) -> dict[str, Any]:
-        """The options of ``--slurm`` as dask-jobqueue calls them; each core gets a worker of its own."""
-        given: dict[str, str] = {}
-        for part in (self.slurm or "").split(","):
-            name, equals, value = (text.strip() for text in part.partition("="))
-            if not equals or not value or name not in SLURM_NAMES:
-                raise BadRequest(f"--slurm {part!r}: expected NAME=VALUE with {', '.join(SLURM_NAMES)}")
-            if not re.fullmatch(r"[\w.:@+-]+", value):  # it goes into a shell script
-                raise BadRequest(f"--slurm {name}={value!r}: expected letters, digits and . : @ + - _ only")
-            given[name] = value
-        if lacking := [name for name in SLURM_NEEDS if name not in given]:
-            raise BadRequest(f"--slurm lacks {', '.join(lacking)}: partition=...,cores=8,memory=16GB,time=04:00:00")
-        if not given["cores"].isdecimal() or int(given["cores"]) < 1:
-            raise BadRequest(f"--slurm cores={given['cores']}; expected a whole number from 1")
-        options: dict[str, Any] = {SLURM_NAMES[name]: value for name, value in given.items()}
-        options["cores"] = options["processes"] = int(given["cores"])
-        return options
-
-    def security(self) -> Any:
-        """What Dask needs for an encrypted connection; None without TLS."""
-        if self.tls_ca is None:
-            return None
-        files = {"ca_file": self.tls_ca, "client_cert": self.tls_cert, "client_key": self.tls_key}
-        files |= {f"{who}_{what}": file for who in ("scheduler", "worker")
-                  for what, file in (("cert", self.tls_cert), ("key", self.tls_key))}  # fmt: skip
-        texts = {f"tls_{name}": str(file.resolve()) for name, file in files.items() if file}  # jobs may be elsewhere
-        security = require("distributed", PURPOSE).Security(require_encryption=True, **texts)
-        try:
-            security.get_connection_args("client")
-        except OSError as error:  # also what is wrong in a file
-            raise BadRequest(f"--tls-ca, --tls-cert and --tls-key cannot be used: {_first_line(error)}") from None
-        return security
+# How often the parts of Dask on this machine look at themselves. As Dask has it, a worker and the command with its
+# scheduler took 4 % of a core each while they waited; so it is 0.5 %. Steps take seconds, and a profile of the calls in
+# them is nothing that anybody reads.
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "500ms",
+}
 
 
 class Connection:
@@ -190,7 +101,7 @@ def connect(choice: ClusterChoice) -> Connection:
     if choice.scheduler is not None:
         return _join(choice)
     if choice.slurm is not None:
-        cluster = slurm_cluster(choice)
+        cluster = slurm_cluster(choice.slurm, choice.security())
         cluster.scale(jobs=choice.workers or 1)
     else:
         cluster = _local_cluster(choice)
@@ -207,7 +118,7 @@ def connect(choice: ClusterChoice) -> Connection:
 def _local_cluster(choice: ClusterChoice) -> Any:
     distributed = require("distributed", PURPOSE)
     # Only this machine can reach it. One thread each: a match uses one core, and Python's lock is its own.
-    with _without_interrupts():
+    with _without_interrupts(), require("dask", PURPOSE).config.set(QUIET):
         return distributed.LocalCluster(
             n_workers=choice.workers or usable_cores(), threads_per_worker=1, processes=True, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
@@ -228,28 +139,6 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def slurm_cluster(choice: ClusterChoice) -> Any:
-    """A cluster of dask-jobqueue: its scheduler is in this process, and its workers are jobs of SLURM."""
-    return require("dask_jobqueue", "--slurm").SLURMCluster(
-        n_workers=0, security=choice.security(), scheduler_options={"dashboard_address": "127.0.0.1:0"},
-        **_job_options(choice),
-    )  # fmt: skip
-
-
-def slurm_script(choice: ClusterChoice) -> str:
-    """What SLURM gets for a job, but for the address of the scheduler, which is not started for it."""
-    jobs = require("dask_jobqueue.slurm", "--slurm")
-    script: str = jobs.SLURMJob(
-        f"{_job_options(choice)['protocol']}SCHEDULER:8786", "bdis", security=choice.security(), **_job_options(choice)
-    ).job_script()
-    return script
-
-
-def _job_options(choice: ClusterChoice) -> dict[str, Any]:
-    protocol = "tcp://" if choice.tls_ca is None else "tls://"
-    return {"python": sys.executable, "protocol": protocol, **choice.slurm_options()}
-
-
 def _join(choice: ClusterChoice) -> Connection:
     """Connect to a scheduler that runs already."""
     distributed = require("distributed", PURPOSE)
@@ -263,11 +152,11 @@ def _join(choice: ClusterChoice) -> Connection:
         ) from None
     except OSError as error:
         raise ConnectionError(
-            f"no Dask scheduler answers at {choice.scheduler} within {CONNECT_S:g} s: {_first_line(error)}"
+            f"no Dask scheduler answers at {choice.scheduler} within {CONNECT_S:g} s: {first_line(error)}"
         ) from None
     except Exception as error:  # one that speaks another version of the protocol, or another protocol
         raise ConnectionError(
-            f"{choice.scheduler} is not a scheduler that this Dask can use: {_first_line(error)}"
+            f"{choice.scheduler} is not a scheduler that this Dask can use: {first_line(error)}"
         ) from None
     connection = Connection(client)
     connection.warnings += _exposure(client)
@@ -293,7 +182,7 @@ def _answering() -> Iterator[None]:
         yield
     except (OSError, TimeoutError, require("distributed", PURPOSE).CancelledError) as error:
         raise ConnectionLost(
-            f"the scheduler or a worker went away ({_first_line(error)}); the same command begins again"
+            f"the scheduler or a worker went away ({first_line(error)}); the same command begins again"
         ) from None
 
 
@@ -344,7 +233,7 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
         token.unlink(missing_ok=True)
     for address, fact in _present(facts):
         if isinstance(fact, Exception):
-            raise ValueError(f"worker {address} cannot import bdis: {_first_line(fact)}")
+            raise ValueError(f"worker {address} cannot import bdis: {first_line(fact)}")
         if fact["bdis"] != __version__:
             raise ValueError(
                 f"worker {address} has bdis {fact['bdis']}, here it is {__version__}: they must be the same"
@@ -362,7 +251,7 @@ def compile_kernels(connection: Connection, settings: Settings) -> list[str]:
         answers = connection.client.run(warm_up, settings, on_error="return")
     for address, answer in _present(answers):
         if isinstance(answer, Exception):
-            raise ValueError(f"worker {address} cannot load the kernels: {_first_line(answer)}")
+            raise ValueError(f"worker {address} cannot load the kernels: {first_line(answer)}")
     return sorted({answer for _, answer in _present(answers)})
 
 
@@ -387,7 +276,7 @@ def _exposure(client: Any) -> list[str]:
     try:
         addresses = client.run_on_scheduler(listening)
     except Exception as error:
-        return [f"it is not known who can reach the scheduler: {_first_line(error)}"]
+        return [f"it is not known who can reach the scheduler: {first_line(error)}"]
     return [
         f"the scheduler listens on {address} without TLS: whoever reaches it can run programs on all workers; use it "
         "only in a network that you trust, or with --tls-ca, --tls-cert and --tls-key"
@@ -428,7 +317,3 @@ def host_of(address: str) -> str:
     ('127.0.0.1', '::1')
     """
     return address.partition("://")[2].rpartition(":")[0].strip("[]")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

@@ -27,6 +27,7 @@ from ..matching.settings import Settings
 from ..video.recording import FRAME_LOG, MANIFEST, is_complete, read_frame_log, read_manifest
 from ..video.recording.pieces import NotJoinable, Piece, cut, join, record_piece
 from ..video.recording.run_request import PreparedRun, RunRequest
+from .freed_memory import keep_freed_memory
 from .jobs import Job
 from .machine_lock import one_of_this_machine
 
@@ -238,6 +239,7 @@ def _of_outline(run: PreparedRun, outline: Outline) -> PreparedRun:
 def _matcher(settings: Settings) -> StereoMatcher:
     """A matcher whose kernels are compiled: by one process of this machine, while the others wait."""
     if _kept.matcher is None or _kept.matcher[0] != settings:
+        keep_freed_memory()
         matcher = StereoMatcher(settings)
         left, right = np.random.default_rng(0).integers(0, 255, (2, 64, 96), np.uint8)
         with one_of_this_machine():

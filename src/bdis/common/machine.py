@@ -1,5 +1,6 @@
 """The computer that bdis runs on: measured times mean little without it."""
 
+import functools
 import importlib.metadata
 import os
 import platform
@@ -25,6 +26,11 @@ def machine() -> dict[str, str]:
     >>> "cpu" in machine()
     True
     """
+    return dict(_facts())
+
+
+@functools.cache  # a third of the time of a short recording, of which a process may make thousands
+def _facts() -> dict[str, str]:
     import llvmlite.binding
 
     found = {
