@@ -13,8 +13,8 @@ SETTINGS = [
     ("balanced", {"variance": True}),
     ("accurate", {"variance": "paper"}),
     ("balanced", {"slanted": False}),
-    # In small pictures labels and single patches jump by much of their width.  A refinement across such jumps is sensitive
-    # to rounding, so the step that makes more of them and the refinement take turns.
+    # In small pictures labels and single patches jump by much of their width.  A refinement across such jumps is
+    # sensitive to rounding, so the step that makes more of them and the refinement take turns.
     ("balanced", {"finest_level": 2, "variance": True, "sides": False}),
     ("balanced", {"finest_level": 2, "variance": True, "refinement_rounds": 0}),
     ("balanced", {"finest_level": 0, "variance": True, "sides": False, "max_iterations": 8, "stop_step": 0.01}),
