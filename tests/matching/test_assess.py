@@ -73,6 +73,18 @@ def test_a_map_of_another_pair_is_not_believed():
     assert np.mean(wrong.probability > 0.5) < 0.05 < np.mean(right.probability > 0.5)
 
 
+@pytest.mark.parametrize("kind", ["instruments", "tissue", "colon"])
+def test_a_swapped_pair_and_a_scaled_map_are_told(kind):
+    pair = scene(kind=kind)
+    given = pair.disparity
+    assert bdis.assess(pair.left, pair.right, given).warnings == ()
+    assert "swapped" in " ".join(bdis.assess(pair.right, pair.left, given).warnings)
+    for wrong in (2 * given, given / 16, given + 10, -given, pair.depth_mm):
+        (text,) = bdis.assess(pair.left, pair.right, wrong).warnings
+        assert "of the disparities fit the images" in text
+    assert bdis.assess(pair.left, pair.right, np.full_like(given, np.nan)).warnings == ()
+
+
 def test_threads_scale_and_order_of_calls_do_not_matter():
     pair, given = scene(), sgbm()
     alone = bdis.assess(pair.left, pair.right, given)

@@ -129,7 +129,7 @@ def _check(images: tuple[Array, Array], result: StereoResult) -> tuple[dict[str,
     with terminal.working("checking that the pair is rectified"):
         check = check_rectification(*images, as_given)
     numbers = {name: value for name, value in asdict(check).items() if name != "warnings"}
-    return numbers, [*warnings, *check.warnings]
+    return numbers, list(dict.fromkeys([*warnings, *check.warnings, *as_given.warnings]))
 
 
 def suspicions(disparity: Array) -> list[str]:

@@ -8,6 +8,7 @@ it, and where two of its pixels claim the same place of the right image.
 
 import math
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,9 @@ class Assessment:
         self._threads.run(lambda crew: match_in_stages(stages, crew))
         stages.release()
         self._detail.given = None
-        return stages.result(arrays)
+        result = stages.result(arrays)
+        assert result.pictures is not None
+        return replace(result, pictures=result.pictures._replace(is_given=True))
 
 
 def check_disparity(disparity: Any, shape: tuple[int, ...], unknown: float | None) -> Array:
@@ -162,7 +165,8 @@ def assess(
     Returns
     -------
     StereoResult
-        The disparity as it was given, with a probability and a variance; :meth:`StereoResult.interval` works.
+        The disparity as it was given, with a probability and a variance; :meth:`StereoResult.interval` works.  Its
+        ``warnings`` say what looks wrong with the pair, or if the disparities do not fit it.
 
     Raises
     ------
