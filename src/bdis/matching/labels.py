@@ -86,7 +86,7 @@ class Labels:
             smallest=smallest, largest=largest, probability=weight / 2,
             chosen=arena.zeros(padded, np.float32), label=arena.zeros(mapped, np.int16),
             least=arena.zeros(mapped, np.int16),
-            claims=arena.zeros((settings.threads, map_stride(width)), np.int32),
+            claims=arena.zeros((3 * settings.threads, map_stride(width)), np.int32),
         )  # fmt: skip
         self._line = for_members(
             [LabelLine(sums=arena.zeros((1, map_stride(width) + 2 * LANES), np.float32))

@@ -46,24 +46,36 @@ def median(chosen, y, x, height):
 
 
 @inner
-def drop_hidden(images, costs, found, probability, y, claims, member, has_hidden):
-    """Unknown in row ``y`` of ``found``: pixels whose match in the right image is better matched by another one."""
-    width, label, least, row = images.width, costs.label, costs.least, uint64(y)
-    nobody = splat(int32(2147483647))
+def claim_matches(costs, y, width, lines, member):
+    """Who has the cheapest label that leads to each pixel of a row of the right image: its cost and its label."""
+    claims, matches, offers = uint64(3 * member), uint64(3 * member + 1), uint64(3 * member + 2)
+    row, nobody, nowhere = uint64(y), splat(int32(2147483647)), splat(int32(width))
+    zero, sixteen, half = splat(int32(0)), splat(int32(16)), splat(int32(32768))
+    smallest, largest = splat(int32(costs.smallest)), splat(int32(costs.largest))
     for x in range(uint64(0), uint64(width), uint64(LANES)):
-        store(claims, uint64(member), x, nobody)
-    for x in range(width):
-        match = x - int64(label[y, x])
-        if 0 <= match < width and costs.smallest <= label[y, x] <= costs.largest:
-            claim = (int64(least[y, x]) << 16) + int64(label[y, x]) + 32768
-            claims[member, match] = min(int64(claims[member, match]), claim)
+        column, label = lane_numbers() + splat(int32(x)), load(costs.label, row, x)
+        match = column - label
+        inside = (match >= zero) & (match < nowhere) & (label >= smallest) & (label <= largest)
+        store(lines, matches, x, select(inside, match, nowhere))
+        store(lines, offers, x, (load(costs.least, row, x) << sixteen) + label + half)
+        store(lines, claims, x, nobody)
+    for x in range(uint64(width)):
+        match = uint64(lines[matches, x])
+        lines[claims, match] = min(lines[claims, match], lines[offers, x])
+
+
+@inner
+def drop_hidden(images, costs, found, probability, y, member, has_hidden):
+    """Unknown in row ``y`` of ``found``: pixels whose match in the right image is better matched by another one."""
+    width, label, row = images.width, costs.label, uint64(y)
+    claim_matches(costs, y, width, costs.claims, member)
     zero, far, agreement = splat(int32(0)), splat(int32(width)), splat(int32(AGREEMENT_PX))
     smallest, largest = splat(int32(costs.smallest)), splat(int32(costs.largest))
     for x in range(uint64(0), uint64(width), uint64(LANES)):
         own = load(label, row, x)
         match = lane_numbers() + splat(int32(x)) - own
         inside = (match >= zero) & (match < far) & (own >= smallest) & (own <= largest)
-        claim = gather(claims, uint64(member), select(inside, match, zero))
+        claim = gather(costs.claims, uint64(3 * member), select(inside, match, zero))
         winner = (claim & splat(int32(65535))) - splat(int32(32768))
         known = inside & (winner - own <= agreement) & (own - winner <= agreement)
         store(found, row, x, select(known, load(found, row, x), splat(float32(np.nan))))
@@ -92,5 +104,5 @@ def keep_what_both_see(images: LabelImages, costs: LabelCosts, maps: Maps, has_h
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             store(maps.disparity, uint64(y), x, smaller(larger(median(chosen, y, x, height), lowest), highest))
             store(maps.probability, uint64(y), x, splat(float32(costs.probability)))
-        drop_hidden(images, costs, maps.disparity, maps.probability, y, costs.claims, crew.member, has_hidden)
+        drop_hidden(images, costs, maps.disparity, maps.probability, y, crew.member, has_hidden)
     meet(crew)

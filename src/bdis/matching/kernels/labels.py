@@ -79,8 +79,9 @@ class LabelCosts(Record):
         px of the level, the same without fraction.
     least : ndarray of int16, shape (h, map stride)
         Its total cost.
-    claims : ndarray of int32, shape (threads, map stride)
-        Scratch: the cheapest match of each pixel in a row of the right image.
+    claims : ndarray of int32, shape (3 per thread, map stride)
+        Scratch: the cheapest match of each pixel in a row of the right image; where each pixel of the left one leads,
+        and what it costs.
     """
 
     tops: Ints
