@@ -171,7 +171,7 @@ def test_the_package_is_what_colcon_builds(tmp_path, capsys):
 
 def test_options_that_contradict_each_other(capsys):
     for arguments, words in (
-        (["--socket", "/tmp/x"], "add --no-node"),
+        (["--socket", "place"], "add --no-node"),
         (["--no-node", "--ros-python", "x"], "--no-node does not start"),
         (["--infos", "/a", "/b"], "--infos needs --topics"),
         (["--preset", "slower"], "slower"),

@@ -237,7 +237,7 @@ _WITHOUT_SURFACE: dict[str, Any] = {
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
     **_WITHOUT_SURFACE, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "stop_step": 0.01,
-    "newton": False,    "window_step": 0.5, "spatial_sum": True, "min_valid": 0.75, "min_probability": 0.15,
+    "newton": False, "window_step": 0.5, "spatial_sum": True, "min_valid": 0.75, "min_probability": 0.15,
 }  # fmt: skip
 
 PRESETS: dict[str, Settings] = {

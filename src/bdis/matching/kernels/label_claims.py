@@ -49,7 +49,8 @@ def median(chosen, y, x, height):
 def claim_matches(costs, y, width, lines, member):
     """Who has the cheapest label that leads to each pixel of a row of the right image: its cost and its label."""
     claims, matches, offers = uint64(3 * member), uint64(3 * member + 1), uint64(3 * member + 2)
-    row, nobody, nowhere = uint64(y), splat(int32(2147483647)), splat(int32(width))
+    row, nobody = uint64(y), splat(int32(2147483647))
+    nowhere = splat(int32(width))  # a column behind the row, which nobody reads
     zero, sixteen, half = splat(int32(0)), splat(int32(16)), splat(int32(32768))
     smallest, largest = splat(int32(costs.smallest)), splat(int32(costs.largest))
     for x in range(uint64(0), uint64(width), uint64(LANES)):
