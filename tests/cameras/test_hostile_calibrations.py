@@ -7,6 +7,7 @@ import pytest
 
 import bdis
 from bdis.cameras.formats import read_calibration
+from bdis.cameras.formats.ros import camera_info_pair
 
 N = 100_000  # characters
 SECONDS = 3.0  # on a busy machine; alone, each takes at most 0.3 s. Before, 40 kB of the worst took 5 to 24 s
@@ -73,6 +74,16 @@ def test_values_of_the_wrong_kind_are_value_errors(text, words, tmp_path):
     (tmp_path / "rig.toml").write_text(text)
     with pytest.raises(ValueError, match=f"rig.toml: {words}"):
         bdis.Rig.load(tmp_path / "rig.toml")
+
+
+@pytest.mark.parametrize("focal", [0.0, 1e-300, 5e-324])
+def test_a_focal_length_of_hardly_anything_is_refused_without_an_overflow(focal):
+    """Found by fuzzing bags: the baseline, which is divided by it, became infinite with a warning of NumPy."""
+    projection = [[focal, 0, 320, 0], [0, focal, 240, 0], [0, 0, 1, 0]]
+    left = {"k": np.eye(3), "d": np.zeros(5), "r": np.eye(3), "p": projection}
+    right = {**left, "p": projection[0][:3] + [-5.0] + projection[1] + projection[2]}
+    with pytest.raises(ValueError, match="a rectified camera has one, above 0"):
+        camera_info_pair(left, right, 1000.0, "m")
 
 
 def test_a_name_twice_is_refused(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 from ...common.arrays import Array
 
 _LARGEST = 1e12  # in any unit; the arithmetic with it stays far from where numbers overflow
+_SMALLEST_FOCAL = 1e-3  # px, less than any camera's; likewise, as lengths are divided by it
 
 
 def only_numbers(text: str) -> list[float] | None:
@@ -75,9 +76,9 @@ def short_repr(value: Any) -> str:
 
 
 def check_square_pixels(matrix: Array) -> None:
-    """Raise ValueError if the focal lengths of a rectified camera differ or are not above 0."""
+    """Raise ValueError if the focal lengths of a rectified camera differ or are not above 0, or hardly."""
     fx, fy = float(matrix[0, 0]), float(matrix[1, 1])
-    if fx <= 0 or abs(fx - fy) > 1e-3 * fx:
+    if fx < _SMALLEST_FOCAL or abs(fx - fy) > 1e-3 * fx:
         raise ValueError(f"focal lengths {fx:g} and {fy:g} px; a rectified camera has one, above 0")
 
 
