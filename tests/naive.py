@@ -196,9 +196,8 @@ def judge_detail(detail, labels, precision, image, surface, known, surface_varia
     """
     wide = naive_detail.enlarged(surface, 2**settings.finest_level, detail.shape)
     mismatch = naive_detail.mismatch(*image.images, detail, image.scale)
-    variance = naive_detail.variance(
-        detail, wide, labels, precision, surface_variance, mismatch, naive_surface.DETAIL_WEIGHTS
-    )
+    weights = naive_surface.DENSE_WEIGHTS if settings.dense else naive_surface.DETAIL_WEIGHTS
+    variance = naive_detail.variance(detail, wide, labels, precision, surface_variance, mismatch, weights)
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
     if settings.dense:
@@ -410,7 +409,7 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         follows_law = True
     variance = settings.sigma_scale**2 * variance
     if labels is not None:
-        variance = np.minimum(variance, (0.2 * left.shape[1]) ** 2)  # nothing is known of it
+        variance = np.minimum(variance, (0.35 * left.shape[1]) ** 2)  # nothing is known of it
     if follows_law:
         probability = naive_surface.probability_of(variance)
     if settings.smoothing and not settings.dense:

@@ -12,6 +12,7 @@ DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but i
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 1.2e-3, "spread": 1.0, "slope": 0.42, "hole": 1.05, "rest": 3.8}
 DETAIL_WEIGHTS = 0.62, 55.0, 2.5, 0.25, 0.45, 0.025, 2.0
+DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-1], 6.0  # guesses across holes are in the result
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------

@@ -17,7 +17,8 @@ variance is, in px^2 of the image,
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
 scenes together: 95 % of the errors of each shall lie in the interval of 95 %, 68 % in that of 68 %, and the probability
-shall be the share of pixels within 1 px.
+shall be the share of pixels within 1 px.  Where every pixel gets a disparity (``dense``), guesses across holes have a
+larger weight, chosen on set 30 and rendered scenes: 95 % of the errors of the filled pixels alone shall lie in theirs.
 
 For disparities that another matcher gives (`bdis.assess`) there are other weights, ``GIVEN``, fitted to maps of SGBM,
 BM, ELAS and DIS flow on the same pairs.
@@ -85,8 +86,10 @@ GIVEN = {
     "hole": 0.0,
     "unseen": 0.7,
 }
+FILLED_HOLE = 6.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result
 UNKNOWN_SURFACE = 30.0  # px^2, what is given where our own surface is unknown is judged by such a variance of it
-LARGEST_HOLE = 0.2  # of the picture's width: a guess across a hole is off by no more
+LARGEST_HOLE = 0.2  # of the picture's width: how far the surface alone may be off across a hole
+LARGEST_SIGMA = 0.35  # of the picture's width: likewise of a pixel that was filled; errors there reach half the width
 
 
 def error_model(weights: Weights, width: int, level: int) -> ErrorModel:
@@ -106,20 +109,23 @@ def largest_variance(width: int) -> float:
     Examples
     --------
     >>> largest_variance(640)
-    16384.0
+    50176.0
     """
-    return (LARGEST_HOLE * width) ** 2
+    return (LARGEST_SIGMA * width) ** 2
 
 
-def doubt_weights(is_given: bool, sigma_scale: float) -> DoubtWeights:
+def doubt_weights(is_given: bool, is_dense: bool, sigma_scale: float) -> DoubtWeights:
     """The weights of full resolution as kernels take them, for disparities that were found, or given by the user.
+
+    ``is_dense``: every pixel gets a disparity.
 
     Examples
     --------
-    >>> doubt_weights(False, 2.0).bend / DETAIL["bend"]
+    >>> doubt_weights(False, False, 2.0).bend / DETAIL["bend"]
     4.0
     """
-    scaled = {name: weight * sigma_scale**2 for name, weight in (GIVEN if is_given else DETAIL).items()}
+    weights = GIVEN if is_given else {**DETAIL, "hole": FILLED_HOLE} if is_dense else DETAIL
+    scaled = {name: weight * sigma_scale**2 for name, weight in weights.items()}
     return DoubtWeights(**scaled, largest_surface=UNKNOWN_SURFACE if is_given else math.inf)
 
 

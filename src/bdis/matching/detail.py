@@ -100,7 +100,7 @@ class Detail:
         self._takes_sides = settings.sides and not judges_given
         self._disparity = empty_map(height, width, arena)
         self.refinement: VariationalRefinement | None = None
-        self._weights = doubt_weights(judges_given, settings.sigma_scale)
+        self._weights = doubt_weights(judges_given, settings.dense, settings.sigma_scale)
         if settings.refinement_rounds and not judges_given:
             self.refinement = VariationalRefinement(
                 left, right, seen_left, seen_right, self._disparity, settings, arena
