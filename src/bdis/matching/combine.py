@@ -10,10 +10,10 @@ from ..common.law import share_within
 from .result import StereoResult
 
 ROUNDS = 5  # of reweighting
-OTHERS = 2.0  # factor on the variance of all but the first when they are weighted; 1 and 4: 1 to 3 % worse
-MISSING = (
-    4.0  # how much the share of results that know nothing of a pixel adds to its variance; 1 and 20: 1 to 3 % worse
-)
+# Chosen with SGBM, BM, ELAS and DIS flow beside `balanced`, on real, rendered and the authors' pairs, equal coverage:
+# of 48 combinations 11 are more than 2 % worse than the best single one; 17 were with 2.0 and 4.0.
+OTHERS = 4.0  # factor on the variance of all but the first when they are weighted
+MISSING = 1.0  # how much the share of results that know nothing of a pixel adds to its variance
 
 
 def combine(results: Sequence[StereoResult]) -> StereoResult:
@@ -49,7 +49,7 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     >>> sure, unsure = StereoResult(20 * one, one, 0.01 * one), StereoResult(21 * one, one, 0.25 * one)
     >>> result = combine([sure, unsure])
     >>> f"{result.disparity[0, 0]:.2f} px, sigma {np.sqrt(result.variance[0, 0]):.2f} px"
-    '20.01 px, sigma 0.14 px'
+    '20.01 px, sigma 0.13 px'
     """
     if not results:
         raise ValueError("there are no results to combine")
