@@ -73,6 +73,30 @@ def test_seeking_past_the_end_is_the_end_and_back_again_works(video):
         assert source.read().index == 0
 
 
+@pytest.mark.parametrize("ending", ["mp4", "mkv"])  # a TS has no list of key frames: it may be any frame there
+def test_seeking_before_a_time_lands_on_a_key_frame(folder, ending):
+    """Whoever needs some frame near a time does not wait for all frames after a key frame to be decoded."""
+    path = write_video(folder / f"before.{ending}", FRAMES, gop=8)
+    with open_source(path) as source:
+        for wanted in (3, 8, 15, 39):
+            source.seek_before(source.time_of(wanted + 1))
+            frame = source.read()
+            assert frame.index % 8 == 0
+            assert wanted - 8 < frame.index <= wanted
+            assert abs(index_of(frame.left) - frame.index % 40) <= 1
+
+
+def test_seeking_before_a_time_in_two_videos_pairs_their_frames(folder):
+    """Their key frames are others."""
+    left = write_video(folder / "left.mp4", FRAMES, join="left", gop=8)
+    right = write_video(folder / "right.mp4", FRAMES, join="right", gop=11)
+    with open_source(left, right=right) as source:
+        source.seek_before(1.0)
+        frame = source.read()
+        assert frame.index == 16
+        assert float(np.mean(frame.right)) - float(np.mean(frame.left)) == pytest.approx(RIGHT_OFFSET, abs=1)
+
+
 def test_a_seek_can_say_what_the_frame_is_numbered(video):
     with open_source(video) as source:
         source.seek(0.5, index=77)

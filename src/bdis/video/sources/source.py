@@ -180,6 +180,23 @@ class Source(ABC):
         self.check_seekable()
         raise NotImplementedError(f"{type(self).__name__} is not live and must define seek")
 
+    def seek_before(self, time_s: float) -> None:
+        """Make the next :meth:`read` return a frame at or before ``time_s`` that is reached quickly.
+
+        In a video that is the key frame before, from which all frames until ``time_s`` would have to be decoded.
+
+        Parameters
+        ----------
+        time_s : float
+            Seconds from the start.
+
+        Raises
+        ------
+        ValueError
+            The source is live.
+        """
+        self.seek(time_s)
+
     def rewind(self) -> None:
         """Begin again at the first frame, if that is possible: of a live source only what was kept for it."""
         if not self.is_live:

@@ -196,6 +196,18 @@ class Track:
             self._skip_until_s = time_s - 1e-6
         self._ledger.begin(index, is_sought=True)
 
+    def seek_before(self, time_s: float) -> float:
+        """Make :meth:`read` continue with the key frame at or before ``time_s``, and tell its time.
+
+        Where the file has no key frames to jump to, it is the first picture at or after ``time_s``.
+        """
+        self._open()
+        if self._counts_frames or not self._jump_before(time_s):
+            self.seek(time_s)
+        else:
+            self._ledger.begin(None, is_sought=True)
+        return self._next_time()
+
     def _jump_before(self, time_s: float) -> bool:
         """Seek to a key frame at or before ``time_s``; False if that is not possible in this file."""
         # Some formats seek to a key frame after the requested time: then request an earlier one.

@@ -65,6 +65,10 @@ class VideoSource(Source):
         self.check_seekable()
         self._track.seek(time_s, index)
 
+    def seek_before(self, time_s: float) -> None:
+        self.check_seekable()
+        self._track.seek_before(time_s)
+
     def rewind(self) -> None:
         super().rewind()
         self._track.rewind()
@@ -146,6 +150,13 @@ class TwoVideoSource(Source):
         self._reset()
         for track in self._tracks:
             track.seek(time_s, index)
+
+    def seek_before(self, time_s: float) -> None:
+        """The key frame of the left video: that of the right one may be another."""
+        self.check_seekable()
+        self._reset()
+        left, right = self._tracks
+        right.seek(left.seek_before(time_s) - PAIR_TOLERANCE / self.fps)
 
     def rewind(self) -> None:
         super().rewind()
