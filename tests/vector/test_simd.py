@@ -399,6 +399,30 @@ def test_pairs_of_shorts(col):
 
 
 @compiled
+def near_pairs(source, row, index, out):
+    simd.store(out, 0, 0, simd.gather_near_short_pairs(source, row, simd.load(index, 0, 0)))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        range(LANES),
+        [0, *range(62, 32, -2)[: LANES - 1]],
+        [0, *[46] * 14, -16],  # the first and the last that are still near
+        [0, *[46] * 14, -17],
+        [0, *[47] * 15],
+        RANDOM.integers(-100, 100, LANES) * (np.arange(LANES) > 0),
+    ],
+)
+def test_pairs_of_shorts_near_each_other_and_far_apart(steps):
+    source = RANDOM.integers(-(2**15), 2**15, (ROW + 1, 256)).astype(np.int16)
+    index = 120 + np.array(steps)
+    out = np.zeros((1, LANES), np.int32)
+    near_pairs(source, ROW, loaded(index.astype(np.int32)), out)
+    np.testing.assert_array_equal(halves(out[0]), [source[ROW, index], source[ROW, index + 1]])
+
+
+@compiled
 def short_pairs(source, row, col, out):
     simd.store(out, 0, 0, simd.load_short_pairs(source, row, col))
 

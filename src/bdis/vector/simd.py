@@ -42,6 +42,7 @@ from .memory import (
 from .short_pairs import (
     dot_halves,
     dot_shifts,
+    gather_near_short_pairs,
     gather_short_pairs,
     load_pair,
     load_pair_sums,
@@ -70,6 +71,7 @@ __all__ = [
     "floor",
     "gather",
     "gather_pairs",
+    "gather_near_short_pairs",
     "gather_short_pairs",
     "int16x16",
     "int32x16",

@@ -8,10 +8,10 @@ from .array_types import LANES
 from .cache import inner
 from .lanes import larger, slide, smaller
 from .memory import element_pointer
-from .short_pairs import gather_short_pairs
+from .short_pairs import gather_near_short_pairs, gather_short_pairs
 from .vectors import float32x16, int32x16
 
-__all__ = ["gather_short_pairs", "smallest_lane", "transpose_tile"]
+__all__ = ["gather_near_short_pairs", "gather_short_pairs", "smallest_lane", "transpose_tile"]
 
 
 @intrinsic

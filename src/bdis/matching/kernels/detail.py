@@ -30,7 +30,7 @@ from ...vector.simd import (
     to_float,
     to_int,
 )
-from ...vector.tiles import gather_short_pairs
+from ...vector.tiles import gather_near_short_pairs
 from .enlarge import spread_columns, three_columns
 from .labels import PaddedMap
 from .layout import PAD, Map
@@ -178,7 +178,7 @@ def difference(candidates, disparity, y, x, largest):
     place = to_float(lane_numbers() + splat(int32(x))) - disparity
     place = smaller(larger(place, zero), splat(float32(width - 1)))
     whole = floor(place)
-    pair = gather_short_pairs(candidates.gradient_right, y, to_int(whole) + splat(int32(PAD)))
+    pair = gather_near_short_pairs(candidates.gradient_right, y, to_int(whole) + splat(int32(PAD)))
     here, there = to_float((pair << sixteen) >> sixteen), to_float(pair >> sixteen)
     step = to_float(load(candidates.gradient_left, y, x + uint64(PAD))) - here - (place - whole) * (there - here)
     return smaller(absolute(step), largest)

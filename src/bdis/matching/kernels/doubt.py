@@ -20,7 +20,7 @@ from ...vector.simd import (
     LANES,
     absolute,
     floor,
-    gather_short_pairs,
+    gather_near_short_pairs,
     lane_numbers,
     larger,
     load,
@@ -132,7 +132,7 @@ def compare_gradients(disparity, cues, y, line):
         place = to_float(lane_numbers() + splat(int32(x))) - load(disparity.values, row, x)
         place = smaller(larger(place, zero), last)
         whole = floor(place)
-        pair = gather_short_pairs(cues.gradient_right, row, to_int(whole) + splat(int32(PAD)))
+        pair = gather_near_short_pairs(cues.gradient_right, row, to_int(whole) + splat(int32(PAD)))
         here, there = to_float((pair << sixteen) >> sixteen), to_float(pair >> sixteen)
         right = here + (place - whole) * (there - here)
         left = to_float(load(cues.gradient_left, row, x + uint64(PAD)))

@@ -32,7 +32,7 @@ from ...vector.simd import (
     to_float,
     to_int,
 )
-from ...vector.tiles import gather_short_pairs
+from ...vector.tiles import gather_near_short_pairs
 from .layout import PAD, ROWS, Map
 from .pyramid import Image, Seen, repeat_border
 
@@ -113,7 +113,7 @@ def differences(left, right, disparity, y, x, width):
     good = (place >= zero) & (place <= last) & (column < splat(int32(width)))
     place = smaller(larger(place, zero), last)
     whole = floor(place)
-    pair = gather_short_pairs(right, row, to_int(whole) + splat(int32(PAD)))
+    pair = gather_near_short_pairs(right, row, to_int(whole) + splat(int32(PAD)))
     here, there = to_float((pair << sixteen) >> sixteen), to_float(pair >> sixteen)
     moved = here + (place - whole) * (there - here)
     count = select(good, splat(float32(1)), zero)

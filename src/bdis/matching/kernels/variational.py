@@ -31,7 +31,7 @@ from ...vector.simd import (
     deinterleave,
     floor,
     gather,
-    gather_short_pairs,
+    gather_near_short_pairs,
     interleave,
     lane_numbers,
     larger,
@@ -177,7 +177,7 @@ def compare(image, right, row, col, disparity, width):
     place = smaller(larger(place, splat(float32(0))), last)
     whole = floor(place)
     at = to_int(whole)
-    pair = gather_short_pairs(right, row, at + splat(int32(PAD)))
+    pair = gather_near_short_pairs(right, row, at + splat(int32(PAD)))
     here = low_half(pair)
     rest = image - here - (place - whole) * (high_half(pair) - here)
     return select(inside, rest, splat(float32(np.nan))), at

@@ -6,7 +6,7 @@ from ...vector.cache import inner
 from ...vector.crew import Crew, meet, share
 from ...vector.records import kernel
 from ...vector.simd import LANES, floor, lane_numbers, larger, load, smaller, splat, store, to_float, to_int
-from ...vector.tiles import gather_short_pairs
+from ...vector.tiles import gather_near_short_pairs
 from .layout import PAD, ROWS
 from .pyramid import Views, repeat_border
 from .surface import Surface
@@ -21,7 +21,7 @@ def warp_row(right, disparity, row, width, out):
         col = to_float(lane_numbers() + splat(int32(x)))
         place = smaller(larger(col - load(disparity, row, x), zero), last)
         whole = floor(place)
-        pair = gather_short_pairs(right, row, to_int(whole) + splat(int32(PAD)))
+        pair = gather_near_short_pairs(right, row, to_int(whole) + splat(int32(PAD)))
         here, there = to_float((pair << sixteen) >> sixteen), to_float(pair >> sixteen)
         store(out, row, x + uint64(PAD), to_int(floor(here + (place - whole) * (there - here) + half)))
     repeat_border(out, row, width)
