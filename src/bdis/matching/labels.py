@@ -81,6 +81,7 @@ class Labels:
         self._costs = LabelCosts(
             tops=arena.zeros(coarser.values.shape, np.int32), top=arena.zeros(mapped, np.int16),
             costs=arena.zeros((height * width, LANES), np.int16), totals=arena.zeros((height * width, LANES), np.int16),
+            sums=arena.zeros((2 * width, LANES), np.int16),
             row_paths=arena.zeros((ABREAST * settings.threads, SLOT), np.int16),
             column_paths=arena.zeros((width, SLOT), np.int16),
             smallest=smallest, largest=largest, probability=weight / 2,

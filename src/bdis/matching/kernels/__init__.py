@@ -16,12 +16,8 @@ from .enlarge import (
 from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
 from .label_claims import keep_what_both_see
 from .label_images import describe_images
-from .labels import (
-    fill_from_background,
-    offer_labels,
-    pass_along_columns,
-    pass_along_rows,
-)
+from .label_paths import pass_along_columns, pass_along_rows
+from .labels import fill_from_background, offer_labels
 from .law import apply_law
 from .pyramid import (
     copy_floats,

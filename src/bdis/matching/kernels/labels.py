@@ -22,24 +22,18 @@ from ...vector.simd import (
     count_bits,
     every_lane,
     floor,
-    gather_short_pairs,
     lane_numbers,
     larger,
     load,
     load_shorts,
-    mask_bits,
     select,
     smaller,
-    smallest_short,
     splat,
     splat_short,
     store,
-    to_float,
     to_int,
     to_shorts,
-    trailing_zeros,
 )
-from .label_images import LabelImages
 from .layout import PAD, ROWS, Map
 
 COST_SHIFT = 5  # evidence is in 128ths: a differing bit costs 4 where it is full
@@ -48,7 +42,9 @@ FORBIDDEN = 4000  # cost of a label beyond the limits of disparity and the next 
 REACH = 2  # px of the coarser level around a pixel whose disparities are to be among its labels
 SPREAD = 12  # px, labels are centred on that range if it is no larger, else on the pixel's own disparity
 FIRST = 7  # labels above the centre
-ABREAST = 8  # rows that go together along x: a step waits for the one before, but not for the other rows'
+# Rows that go together along x: a step waits for the one before, but not for the other rows'.  More would not stay in
+# the cache until the messages go down.
+ABREAST = 4
 WALL = 18  # labels to both sides of a path that are never the cheapest: paths of neighbours are offset
 SLOT = 64  # numbers from one path to the next
 NEVER = 16000  # cost beyond the labels
@@ -64,9 +60,11 @@ class LabelCosts(Record):
     top : ndarray of int16, shape (h, map stride)
         px of the level, the largest of the labels of a pixel.
     costs, totals : ndarray of int16, shape (h * width, 16)
-        Cost of a label by itself, and of all paths to it.
-    row_paths : ndarray of int16, shape (8 per thread, SLOT)
-        Scratch: a path along each of eight rows.
+        Cost of a label by itself, and of all paths to it but those up.
+    sums : ndarray of int16, shape (2 width, 16)
+        Scratch: cost of all paths to the labels of two rows.
+    row_paths : ndarray of int16, shape (4 per thread, SLOT)
+        Scratch: a path along each of four rows.
     column_paths : ndarray of int16, shape (width, SLOT)
         Scratch: a path along each column.
     smallest, largest : int
@@ -88,6 +86,7 @@ class LabelCosts(Record):
     top: Shorts
     costs: Shorts
     totals: Shorts
+    sums: Shorts
     row_paths: Shorts
     column_paths: Shorts
     smallest: int
@@ -217,174 +216,76 @@ def offer_labels(coarser: PaddedMap, costs: LabelCosts, crew: Crew) -> None:
     meet(crew)
 
 
-# --- Costs and messages ---------------------------------------------------------------------------------------------
+# --- What they cost -------------------------------------------------------------------------------------------------
 
 
 @inner
-def differing_bits(images, above, row, below, here, at):
-    """Bits that differ between the codes of three left pixels in column ``here`` and of those under each label."""
+def differing_bits(images, rows, here, at):
+    """Bits that differ between the codes of left pixels in column ``here`` and of those under each label.
+
+    Sums over the first three and over the last three of four ``rows``.
+    """
     left, right = images.codes_left, images.codes_right
-    bits = count_bits(load_shorts(right, above, at) ^ splat_short(left[above, here]))
-    bits += count_bits(load_shorts(right, row, at) ^ splat_short(left[row, here]))
-    return bits + count_bits(load_shorts(right, below, at) ^ splat_short(left[below, here]))
+    first, second, third, fourth = rows
+    middle = count_bits(load_shorts(right, second, at) ^ splat_short(left[second, here]))
+    middle += count_bits(load_shorts(right, third, at) ^ splat_short(left[third, here]))
+    upper = count_bits(load_shorts(right, first, at) ^ splat_short(left[first, here]))
+    lower = count_bits(load_shorts(right, fourth, at) ^ splat_short(left[fourth, here]))
+    return middle + upper, middle + lower
 
 
 @inner
-def store_costs(images, costs, y, x, top, bits, has_hidden):
+def store_costs(images, costs, row, x, top, bits, has_hidden):
     """What each label of a pixel costs by itself; ``bits`` differ in the window around it."""
-    width, row, zero = images.width, uint64(y), splat_short(0)
-    lanes, columns = to_shorts(lane_numbers()), splat_short(width)
+    width, zero = images.width, splat_short(0)
+    at = row * uint64(width) + uint64(x)
+    costs.top[row, uint64(x)] = top
+    evidence = splat_short(images.evidence[row, uint64(x)])
     # One label beyond the limits may win, and is unknown then: a parabola needs both neighbours of the last one.
-    smallest, largest = splat_short(costs.smallest - 1), splat_short(costs.largest + 1)
+    smallest, largest = costs.smallest - 1, costs.largest + 1
+    all_inside = top <= x and x - top + LANES <= width and not has_hidden
+    if all_inside and top <= largest and top - LANES + 1 >= smallest:
+        store(costs.costs, at, uint64(0), (bits * evidence) >> splat_short(COST_SHIFT))
+        return
+    lanes = to_shorts(lane_numbers())
     place = splat_short(x - top) + lanes
-    inside = (place >= zero) & (place < columns)
+    inside = (place >= zero) & (place < splat_short(width))
     if has_hidden:
         inside = inside & (load(images.seen_right, row, uint64(PAD + x - top)) > splat(int32(0)))
     bits = select(inside, bits, splat_short(OUTSIDE_BITS))
-    cost = (bits * splat_short(images.evidence[row, uint64(x)])) >> splat_short(COST_SHIFT)
+    cost = (bits * evidence) >> splat_short(COST_SHIFT)
     disparity = splat_short(top) - lanes
-    allowed = (disparity >= smallest) & (disparity <= largest)
-    costs.top[row, uint64(x)] = top
-    store(costs.costs, uint64(y * width + x), uint64(0), select(allowed, cost, splat_short(FORBIDDEN)))
+    allowed = (disparity >= splat_short(smallest)) & (disparity <= splat_short(largest))
+    store(costs.costs, at, uint64(0), select(allowed, cost, splat_short(FORBIDDEN)))
 
 
 @inner
 def fill_costs(images, costs, y, has_hidden):
-    """Labels of the pixels of row ``y`` and what each costs by itself.
+    """Labels of the pixels of rows ``y`` (even) and ``y + 1``, if there is one, and what each costs by itself.
 
-    The two pixels below one of the coarser level have the same labels: their windows share two of three columns.
+    The four pixels below one of the coarser level have the same labels: their windows share rows and columns.
     """
     height, width, one, two = images.left.shape[0], images.width, uint64(1), uint64(2)
-    above, row, below = uint64(max(y - 1, 0)), uint64(y), uint64(min(y + 1, height - 1))
+    rows = uint64(max(y - 1, 0)), uint64(y), uint64(min(y + 1, height - 1)), uint64(min(y + 2, height - 1))
+    upper, lower, has_lower = uint64(y), uint64(y + 1), y + 1 < height
     for x in range(0, width, 2):
         offered = int64(costs.tops[uint64(y // 2), uint64(x // 2)])
         top = min(max(offered, x - width + 1), x + LANES - 1)  # some label lies in the right image
         here, at = uint64(PAD - 1 + x), uint64(PAD - 1 + x - top)
-        second = differing_bits(images, above, row, below, here + one, at + one)
-        third = differing_bits(images, above, row, below, here + two, at + two)
-        bits = differing_bits(images, above, row, below, here, at) + second + third
-        store_costs(images, costs, y, x, top, bits, has_hidden)
+        second_above, second_below = differing_bits(images, rows, here + one, at + one)
+        third_above, third_below = differing_bits(images, rows, here + two, at + two)
+        above, below = differing_bits(images, rows, here, at)
+        store_costs(images, costs, upper, x, top, above + second_above + third_above, has_hidden)
+        if has_lower:
+            store_costs(images, costs, lower, x, top, below + second_below + third_below, has_hidden)
         if x + 1 == width:
             return
         next_top = min(max(offered, x - width + 2), x + LANES)
         here, at = here + one, uint64(PAD + x - next_top)
         if next_top != top:  # at the border
-            second = differing_bits(images, above, row, below, here, at)
-            third = differing_bits(images, above, row, below, here + one, at + one)
-        bits = second + third + differing_bits(images, above, row, below, here + two, at + two)
-        store_costs(images, costs, y, x + 1, next_top, bits, has_hidden)
-
-
-@inner
-def follow(paths, slot, own, offset, step, jump):
-    """One step of a path to a pixel whose labels cost ``own`` and lie ``offset`` below those of the pixel before.
-
-    Returns what the labels cost along the path, and leaves it in the slot, less the smallest.
-    """
-    at = uint64(min(max(offset, -WALL + 1), WALL - 1) + WALL)
-    one = uint64(1)
-    beside = smaller(load_shorts(paths, slot, at - one), load_shorts(paths, slot, at + one)) + step
-    value = own + smaller(smaller(load_shorts(paths, slot, at), beside), splat_short(jump))
-    store(paths, slot, uint64(WALL), value - smallest_short(value))
-    return value
-
-
-@inner
-def clear_paths(paths, begin, end):
-    """Paths that have not begun: any label may be the first, and beyond them there is none."""
-    wall = splat_short(NEVER)
-    for slot in range(uint64(begin), uint64(end)):
-        for k in range(uint64(0), uint64(SLOT), uint64(LANES)):
-            store(paths, slot, k, wall)
-        store(paths, slot, uint64(WALL), splat_short(0))
-
-
-@kernel
-def pass_along_rows(images: LabelImages, costs: LabelCosts, has_hidden: bool, crew: Crew) -> None:
-    """Costs of all labels, and messages to the right and to the left."""
-    height, width, jumps, top = images.left.shape[0], images.width, images.jump_right, costs.top
-    begin, end = share(crew, height, ABREAST)
-    volume, totals, paths, base = costs.costs, costs.totals, costs.row_paths, uint64(crew.member * ABREAST)
-    zero, one, step, columns = uint64(0), uint64(1), splat_short(images.step), uint64(width)
-    for first in range(begin, end, ABREAST):
-        for y in range(first, min(first + ABREAST, end)):
-            fill_costs(images, costs, y, has_hidden)
-        head, rows = uint64(first), uint64(min(ABREAST, end - first))
-        clear_paths(paths, base, base + rows)
-        for x in range(columns):
-            before = x - one if x > zero else zero
-            for k in range(rows):
-                y = head + k
-                pixel = y * columns + x
-                offset = int64(top[y, before]) - int64(top[y, x])
-                value = follow(paths, base + k, load_shorts(volume, pixel, zero), offset, step, jumps[y, before])
-                store(totals, pixel, zero, value)
-        clear_paths(paths, base, base + rows)
-        x = columns
-        while x > zero:
-            x -= one
-            before = min(x + one, columns - one)
-            for k in range(rows):
-                y = head + k
-                pixel = y * columns + x
-                offset = int64(top[y, before]) - int64(top[y, x])
-                value = follow(paths, base + k, load_shorts(volume, pixel, zero), offset, step, jumps[y, x])
-                store(totals, pixel, zero, load_shorts(totals, pixel, zero) + value)
-    meet(crew)
-
-
-@inner
-def place_labels(costs, y, begin, end, columns):
-    """The labels that were chosen in columns ``begin`` to ``end`` of row ``y``: their cost, and their place by the
-    parabola through their neighbours'.
-    """
-    row, first, last, sixteen = uint64(y), splat(int32(0)), splat(int32(LANES - 1)), splat(int32(16))
-    one, half, none = splat(int32(1)), splat(float32(0.5)), splat(float32(0))
-    for x in range(uint64(begin), uint64(end), uint64(LANES)):
-        label = load(costs.label, row, x)
-        best = load(costs.top, row, x) - label
-        inner_best = smaller(larger(best, one), last - one)  # so that it has two neighbours
-        lane = smaller(lane_numbers(), splat(int32(end - 1 - int64(x))))  # the last sixteen may be fewer
-        at = lane * sixteen + inner_best
-        before = gather_short_pairs(costs.totals, row * columns + x, at - one)
-        after = gather_short_pairs(costs.totals, row * columns + x, at)
-        least = select(best == last, after >> sixteen, (after << sixteen) >> sixteen)
-        least = select(best == first, (before << sixteen) >> sixteen, least)
-        a, c = (before << sixteen) >> sixteen, after >> sixteen
-        bend = to_float(a + c - least - least)
-        is_parabola = (best > first) & (best < last) & (bend > none)
-        fraction = select(is_parabola, half * to_float(a - c) / bend, none)
-        store(costs.least, row, x, least)
-        store(costs.chosen, row, uint64(PAD) + x, to_float(label) - fraction)
-
-
-@kernel
-def pass_along_columns(images: LabelImages, costs: LabelCosts, crew: Crew) -> None:
-    """Messages down and up, and the cheapest label of every pixel."""
-    width, rows, jumps, top = images.width, uint64(images.left.shape[0]), images.jump_down, costs.top
-    begin, end = share(crew, width, LANES)
-    volume, totals, paths = costs.costs, costs.totals, costs.column_paths
-    zero, one, step, columns = uint64(0), uint64(1), splat_short(images.step), uint64(width)
-    clear_paths(paths, begin, end)
-    for y in range(rows):
-        before = y - one if y > zero else zero
-        for x in range(uint64(begin), uint64(end)):
-            pixel = y * columns + x
-            offset = int64(top[before, x]) - int64(top[y, x])
-            value = follow(paths, x, load_shorts(volume, pixel, zero), offset, step, jumps[before, x])
-            store(totals, pixel, zero, load_shorts(totals, pixel, zero) + value)
-    clear_paths(paths, begin, end)
-    y = rows
-    while y > zero:
-        y -= one
-        before = min(y + one, rows - one)
-        for x in range(uint64(begin), uint64(end)):
-            pixel = y * columns + x
-            offset = int64(top[before, x]) - int64(top[y, x])
-            value = follow(paths, x, load_shorts(volume, pixel, zero), offset, step, jumps[y, x])
-            total = load_shorts(totals, pixel, zero) + value
-            store(totals, pixel, zero, total)
-            best = trailing_zeros(mask_bits(total <= smallest_short(total)))  # the first of equals
-            costs.label[y, x] = int64(top[y, x]) - best
-        place_labels(costs, y, begin, end, columns)
-    meet(crew)
+            second_above, second_below = differing_bits(images, rows, here, at)
+            third_above, third_below = differing_bits(images, rows, here + one, at + one)
+        above, below = differing_bits(images, rows, here + two, at + two)
+        store_costs(images, costs, upper, x + 1, next_top, second_above + third_above + above, has_hidden)
+        if has_lower:
+            store_costs(images, costs, lower, x + 1, next_top, second_below + third_below + below, has_hidden)
