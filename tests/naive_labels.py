@@ -135,14 +135,19 @@ def along_rows(costs, tops, jump):
     return paths
 
 
-def pass_messages(costs, tops, jump_right, jump_down):
-    """Sum of the paths from all four sides."""
+def messages(costs, tops, jump_right, jump_down):
+    """What labels cost along the paths to the right, to the left, down and up."""
     rightward = along_rows(costs, tops, jump_right)
     leftward = along_rows(costs[:, ::-1], tops[:, ::-1], jump_right[:, -2::-1])[:, ::-1]
     across, turned, jump = costs.swapaxes(0, 1), tops.T, jump_down.T
     downward = along_rows(across, turned, jump).swapaxes(0, 1)
     upward = along_rows(across[:, ::-1], turned[:, ::-1], jump[:, -2::-1])[:, ::-1].swapaxes(0, 1)
-    return (rightward + leftward + downward + upward).astype(int)
+    return [each.astype(int) for each in (rightward, leftward, downward, upward)]
+
+
+def pass_messages(costs, tops, jump_right, jump_down):
+    """Sum of the paths from all four sides."""
+    return sum(messages(costs, tops, jump_right, jump_down))
 
 
 # --- Choice ---------------------------------------------------------------------------------------------------------

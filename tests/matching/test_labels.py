@@ -136,8 +136,10 @@ def assert_every_step(given: Case) -> None:
     bits = naive_labels.differing_bits(*both_codes, tops)
     own = naive_labels.costs_of(bits, evidence, tops, given.seen[1], *limits)
     np.testing.assert_array_equal(costs.costs.reshape(height, width, 16), own)
-    totals = naive_labels.pass_messages(own, tops, *jumps)
-    np.testing.assert_array_equal(costs.totals.reshape(height, width, 16), totals)
+    rightward, leftward, downward, upward = naive_labels.messages(own, tops, *jumps)
+    np.testing.assert_array_equal(costs.totals.reshape(height, width, 16), rightward + leftward + downward)
+    totals = rightward + leftward + downward + upward
+    np.testing.assert_array_equal(costs.sums.reshape(2, width, 16)[: min(height, 2)], totals[:2])  # of the last rows
     choice = naive_labels.choose(totals, tops)
     np.testing.assert_array_equal(costs.label[:, :width], choice.label)
     np.testing.assert_array_equal(costs.least[:, :width], choice.least)

@@ -58,7 +58,7 @@ class SurfaceFit:
         bond_x, share_x = (arena.zeros((rows // LANES * stride, LANES), np.float32) for _ in range(2))
         self.surface = Surface(
             width=width, height=height, bond_x=bond_x, share_x=share_x, bond_y=plane(), share_y=plane(),
-            disparity=plane(), density=plane(), spread=plane(), weight=plane(), rest=plane(), inverse=plane(),
+            disparity=plane(), density=plane(), spread=plane(), weight=plane(),
             support_inverse=plane(), target=plane(), total=plane(),
         )  # fmt: skip
         self._lines = for_members(

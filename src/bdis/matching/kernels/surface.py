@@ -22,11 +22,12 @@ from ...vector.simd import LANES, lane_numbers, larger, load, select, smaller, s
 from ...vector.tiles import transpose_tile
 from .layout import ROWS, Map
 
-# ENDINGS, what the swept fields are turned into: the surface and 1 / its density (the first time, of all known
-# disparities), an addition to the surface, or its spread.  All but the last two store the input of the next sweep in
-# `rest`.
-FIRST_MEAN, MEAN, ADD_AND_SQUARE, ADD, TAKE_SPREAD = range(5)
-AS_IT_IS, ALL_ALIKE, BY_DISTANCE = range(3)  # how the disparities are weighted before a sweep
+# ENDINGS, what the swept fields are turned into: the surface (of all known disparities alike, whose density is needed
+# again), an addition to the surface, or its spread.
+MEAN_OF_ALL, MEAN, ADD, TAKE_SPREAD = range(4)
+# BEGINNINGS, what is swept: the disparities and their weights, which are the same or fall with the distance from the
+# surface; or what the surface leaves of the disparities, with these weights, or squared.
+ALL_ALIKE, BY_DISTANCE, REST, WEIGHTED_REST, SQUARED_REST = range(5)  # the first two are swept with their density
 # What halving and doubling each of these does to error and coverage was measured: docs/constants.md.
 TINY = 1e-20  # a smaller density is treated as 0; far below what float32 can divide by
 LARGEST_SPREAD = 25.0  # px^2 of the level, a single disparity counts for no more; hardly matters
@@ -58,10 +59,6 @@ class Surface(Record):
         Scratch: what is swept.
     weight : ndarray of float32
         Scratch: 0 to 1, how far a disparity is trusted.
-    rest : ndarray of float32
-        Scratch: what the next sweep begins with.
-    inverse : ndarray of float32
-        Scratch: 1 / density.
     support_inverse : ndarray of float32
         Scratch: 1 / density if all known disparities count alike.
     """
@@ -78,8 +75,6 @@ class Surface(Record):
     target: Floats
     total: Floats
     weight: Floats
-    rest: Floats
-    inverse: Floats
     support_inverse: Floats
 
 
@@ -127,26 +122,33 @@ def set_target(surface, found, onto_surface, begin, end):
 
 
 @inner
-def weigh(surface, tolerance, begin, end):
-    """Weights of the disparities: 0 unknown, else 1, falling to 0 with the distance from the surface.
-
-    ``tolerance`` <= 0: all known ones count the same.  Writes ``weight`` and the fields of the next sweep.
-    """
+def begin_sweep(surface, beginning, tolerance, begin, end):
+    """What is swept (see `BEGINNINGS`) of rows ``begin`` to ``end - 1``: ``total``, and with weights ``density``."""
     zero, one, width = splat(float32(0)), splat(float32(1)), surface.width
-    per_px = splat(float32(1 / tolerance if tolerance > 0 else 0))
+    per_px, largest = splat(float32(1 / tolerance)), splat(float32(LARGEST_SPREAD))
     for y in range(uint64(begin), uint64(end)):
         x, stop = uint64(0), uint64(width)
         while x < stop:
             target = load(surface.target, y, x)
-            known = target == target
-            weight = select(known, one, zero)
-            if tolerance > 0:
-                far = (target - load(surface.disparity, y, x)) * per_px
-                keep = one + far * far
-                weight = select(known, one / (keep * keep), zero)
-            store(surface.weight, y, x, weight)
-            store(surface.density, y, x, weight)
-            store(surface.total, y, x, select(known, weight * target, zero))
+            known, value = target == target, target
+            if beginning == ALL_ALIKE:
+                store(surface.density, y, x, select(known, one, zero))
+            else:
+                rest = target - load(surface.disparity, y, x)
+                if beginning == BY_DISTANCE:
+                    far = rest * per_px
+                    keep = one + far * far
+                    weight = select(known, one / (keep * keep), zero)
+                    store(surface.weight, y, x, weight)
+                    store(surface.density, y, x, weight)
+                    value = weight * target
+                elif beginning == REST:
+                    value = rest
+                elif beginning == WEIGHTED_REST:
+                    value = load(surface.weight, y, x) * rest
+                else:
+                    value = smaller(rest * rest, largest)
+            store(surface.total, y, x, select(known, value, zero))
             x += uint64(LANES)
 
 
@@ -191,10 +193,12 @@ def sweep_rows(surface, both, line, top):
 
 
 @inner
-def sweep_columns_down(surface, both, begin, end):
-    """Forward half of the recursion down the columns ``begin`` to ``end - 1``, in whole tiles."""
+def sweep_columns_down(surface, both, top, bottom, begin, end):
+    """Forward half of the recursion down the columns ``begin`` to ``end - 1``, in whole tiles; rows ``top`` to
+    ``bottom - 1``.
+    """
     bonds, shares, one = surface.bond_y, surface.share_y, uint64(1)
-    for y in range(uint64(surface.height)):
+    for y in range(uint64(top), uint64(bottom)):
         above = y - one if y > uint64(0) else y
         x, stop = uint64(begin), uint64(end)
         while x < stop:
@@ -208,59 +212,58 @@ def sweep_columns_down(surface, both, begin, end):
 
 
 @inner
-def sweep_columns_up(surface, both, ending, begin, end):
-    """Backward half, and what becomes of the swept fields (see `ENDINGS`), row by row while they are in cache."""
-    total, density, disparity, rest = surface.total, surface.density, surface.disparity, surface.rest
+def sweep_columns_up(surface, both, ending, line, begin, end):
+    """Backward half, and what becomes of the swept fields (see `ENDINGS`), row by row while they are in cache.
+
+    The field itself is not needed any more: only its last row is kept, in ``line``.
+    """
+    total, density, disparity = surface.total, surface.density, surface.disparity
     zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(TINY))
     largest, height = splat(float32(LARGEST_SPREAD)), surface.height
+    for x in range(uint64(begin), uint64(end), uint64(LANES)):  # the last row has no bond: what is below adds nothing
+        store(line, x, uint64(0), zero)
     y = uint64(height)
     while y > uint64(0):
         y -= uint64(1)
-        below = min(y + uint64(1), uint64(height - 1))  # the last row has no bond: it adds nothing
+        below = min(y + uint64(1), uint64(height - 1))
         x, stop = uint64(begin), uint64(end)
         while x < stop:
             carry = load(surface.bond_y, y, x) * load(surface.share_y, y, x)
-            value = load(total, y, x) + carry * load(total, below, x)
-            store(total, y, x, value)
-            if both:
-                weight = load(density, y, x) + carry * load(density, below, x)
-                store(density, y, x, weight)
-                inverse = select(weight > tiny, one / larger(weight, tiny), zero)
-                store(surface.inverse, y, x, inverse)
-                if ending == FIRST_MEAN:
-                    store(surface.support_inverse, y, x, inverse)
-                value = value * inverse
-            elif ending == TAKE_SPREAD:
+            value = load(total, y, x) + carry * load(line, x, uint64(0))
+            store(line, x, uint64(0), value)
+            if ending == TAKE_SPREAD:
                 inverse = load(surface.support_inverse, y, x)
                 store(surface.spread, y, x, select(inverse > zero, smaller(value * inverse, largest), largest))
             else:
-                value = value * load(surface.inverse, y, x) + load(disparity, y, x)
-            if ending != TAKE_SPREAD:
+                weight = load(density, y, x)
+                if both:
+                    weight = weight + carry * load(density, below, x)
+                    store(density, y, x, weight)
+                inverse = select(weight > tiny, one / larger(weight, tiny), zero)
+                if ending == MEAN_OF_ALL:
+                    store(surface.support_inverse, y, x, inverse)
+                value = value * inverse if both else value * inverse + load(disparity, y, x)
                 store(disparity, y, x, value)
-            if both or ending == ADD_AND_SQUARE:
-                target = load(surface.target, y, x)
-                left = target - value
-                left = load(surface.weight, y, x) * left if both else smaller(left * left, largest)
-                store(rest, y, x, select(target == target, left, zero))
             x += uint64(LANES)
 
 
 @inner
 def sweep(surface, beginning, ending, tolerance, line, crew):
-    """One sweep along rows and columns: of the weighted disparities, or (``AS_IT_IS``) of what the last one left."""
-    both = beginning != AS_IT_IS
+    """One sweep along rows and columns."""
+    both = beginning <= BY_DISTANCE
     begin, end = share(crew, surface.height, LANES)
     for top in range(begin, end, LANES):
-        if both:
-            weigh(surface, tolerance if beginning == BY_DISTANCE else 0.0, top, min(top + LANES, end))
-        else:
-            copy_rows(surface.rest, surface.total, surface.width, top, min(top + LANES, end))
+        bottom = min(top + LANES, end)
+        begin_sweep(surface, beginning, tolerance, top, bottom)
         sweep_rows(surface, both, line, top)
+        if crew.count == 1:  # while these rows are in the cache
+            sweep_columns_down(surface, both, top, bottom, 0, surface.width)
     if not meet(crew):
         return False
     begin, end = share(crew, surface.width, LANES)
-    sweep_columns_down(surface, both, begin, end)
-    sweep_columns_up(surface, both, ending, begin, end)
+    if crew.count > 1:
+        sweep_columns_down(surface, both, 0, surface.height, begin, end)
+    sweep_columns_up(surface, both, ending, line, begin, end)
     return meet(crew)
 
 
@@ -295,11 +298,11 @@ def smooth(
     last = 2 * settings.rounds + 1
     for k in range(last + 1 + is_last):
         if k > last:
-            beginning, ending = AS_IT_IS, TAKE_SPREAD
+            beginning, ending = SQUARED_REST, TAKE_SPREAD
         elif k % 2 == 1:
-            beginning, ending = AS_IT_IS, ADD_AND_SQUARE if k == last and is_last else ADD
+            beginning, ending = REST if k == 1 else WEIGHTED_REST, ADD
         else:
-            beginning, ending = (ALL_ALIKE, FIRST_MEAN) if k == 0 else (BY_DISTANCE, MEAN)
+            beginning, ending = (ALL_ALIKE, MEAN_OF_ALL if is_last else MEAN) if k == 0 else (BY_DISTANCE, MEAN)
         if not sweep(surface, beginning, ending, settings.tolerance, room.lines, crew):
             return
 
