@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from bdis.matching import kernels
 from bdis.matching.kernels.layout import PAD, Map, Maps, image_stride, map_stride
 from bdis.matching.kernels.pyramid import ByteImage, FloatImage, Image, Seen
+from bdis.matching.memory import Arena
+from bdis.matching.variational import whole_spans
 from bdis.vector.crew import Threads
 
 
@@ -63,3 +66,11 @@ def with_padding(values):
     """An image or mask of a level as the kernels store it: its border repeats on both sides."""
     width = values.shape[1]
     return np.ascontiguousarray(np.pad(values, ((0, 0), (PAD, image_stride(width) - PAD - width)), "edge"))
+
+
+def found_spans(known, threads=1):
+    """The spans of a result."""
+    height, width = known.disparity.shape[0], known.width
+    spans = whole_spans(height, width, Arena(0))
+    Threads(threads).run(lambda crew: kernels.find_spans(known, spans, crew))
+    return spans

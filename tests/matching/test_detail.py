@@ -14,7 +14,7 @@ from bdis.matching.kernels.layout import PAD, Map, Maps, image_stride
 from bdis.matching.labels import Labels
 from bdis.matching.memory import Arena
 from tests import naive_detail, naive_labels, naive_surface
-from tests.matching.records import alone, map_of
+from tests.matching.records import alone, found_spans, map_of
 from tests.scenes import smooth_noise, warped_pair
 
 SIZES = [(96, 128), (97, 131), (33, 32), (64, 150), (33, 47), (50, 200)]
@@ -185,7 +185,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     gradients = [np.ascontiguousarray(padded(naive_detail.gradient(np.rint(image))), np.int16) for image in images]
     cues = Cues(
         surface=map_of(surface).values, labels=map_of(labels).values, precision=map_of(precision).values,
-        gradient_left=gradients[0], gradient_right=gradients[1], grey=1.0,
+        gradient_left=gradients[0], gradient_right=gradients[1], grey=1.0, spans=found_spans(result).columns,
     )  # fmt: skip
     kernels.write_detail(
         map_of(detail), cues, DoubtWeights(**weights), rules, result, Map(values=variance, width=size[1]),

@@ -14,7 +14,7 @@ import pytest
 import bdis
 from bdis.matching.kernels.pyramid import Image, Seen
 from bdis.matching.memory import Arena
-from bdis.matching.variational import VariationalRefinement
+from bdis.matching.variational import VariationalRefinement, whole_spans
 from bdis.synthetic import render
 from bdis.vector.crew import Threads
 from tests import guard_pages, naive_variational
@@ -35,7 +35,9 @@ def stage(pair, disparity, masks=None, **settings: Any) -> VariationalRefinement
     masks = masks or [np.ones(disparity.shape, bool)] * 2
     seen = [Seen(mask=with_padding(mask.astype(np.uint8)), width=width) for mask in masks]
     chosen = bdis.Settings(**{"refinement_rounds": 1, "refinement_smoothing": 36.0, **settings})
-    return VariationalRefinement(*images, *seen, map_of(disparity), chosen, Arena(1 << 20))
+    return VariationalRefinement(
+        *images, *seen, map_of(disparity), whole_spans(*disparity.shape, Arena(0)), chosen, Arena(1 << 20)
+    )
 
 
 def refined(pair, disparity, masks=None, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -204,6 +206,7 @@ def run_case(seed: int) -> None:
     for record, array in zip(given, arrays):  # only scratch is garbage
         name = next(name for name in ("pixels", "mask", "values") if name in record.fields)
         getattr(record, name)[...] = array
+    made._settings.spans[...] = 0, size[1]
     Threads(threads).run(lambda crew: made.run(hidden, crew))
     assert arena.is_intact(), "the kernel wrote beside an array"
     for values, reference in zip((made.disparity, made.precision), expected):

@@ -26,7 +26,7 @@ from .levels import halved
 from .memory import Arena, SharedMemory
 from .pyramid import Pyramid
 from .settings import Settings
-from .variational import VariationalRefinement
+from .variational import VariationalRefinement, whole_spans
 
 
 class Detail:
@@ -98,12 +98,12 @@ class Detail:
         self._covered = for_members([covered_line(width, arena) for _ in threads])
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
         self._takes_sides = settings.sides and not judges_given
-        self._disparity = empty_map(height, width, arena)
+        self._disparity, self._spans = empty_map(height, width, arena), whole_spans(height, width, arena)
         self.refinement: VariationalRefinement | None = None
         self._weights = doubt_weights(judges_given, settings.dense, settings.sigma_scale)
         if settings.refinement_rounds and not judges_given:
             self.refinement = VariationalRefinement(
-                left, right, seen_left, seen_right, self._disparity, settings, arena
+                left, right, seen_left, seen_right, self._disparity, self._spans, settings, arena
             )
             precision = self.refinement.precision
         else:
@@ -111,7 +111,7 @@ class Detail:
             self._weights.update(loose=0.0)
         self._cues = Cues(
             surface=planes[0], labels=planes[1], precision=precision.values, gradient_left=gradients[0],
-            gradient_right=gradients[1], grey=float(settings.intensity_scale),
+            gradient_right=gradients[1], grey=float(settings.intensity_scale), spans=self._spans.columns,
         )  # fmt: skip
         self._rules = DetailRules(
             # What is given stays as it is, in whatever range.
@@ -141,6 +141,7 @@ class Detail:
             self._take_given(self._given, crew)
         if self._takes_sides:
             kernels.take_sides(self._candidates, self._blocks, self._images[0], self._disparity, self._lines, crew)
+        kernels.find_spans(self._result, self._spans, crew)
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
         kernels.write_detail(
@@ -164,7 +165,7 @@ class Detail:
             found.append(kernels.take_sides)
         if self.refinement is not None:
             found += self.refinement.kernels()
-        return [*found, kernels.write_detail]
+        return [*found, kernels.find_spans, kernels.write_detail]
 
 
 def covered_line(width: int, arena: Arena) -> CoveredLine:

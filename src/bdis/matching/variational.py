@@ -10,6 +10,7 @@ from .fusion import empty_map
 from .kernels.layout import Map, map_stride
 from .kernels.pyramid import Image, Seen
 from .kernels.relaxation import HALF_SWEEPS, SLOTS, work_stride
+from .kernels.spans import SPAN_ROWS, Spans
 from .kernels.variational import FEW, RefinementLines, RefinementSettings, split_stride
 from .memory import Arena
 from .settings import Settings
@@ -26,6 +27,8 @@ class VariationalRefinement:
         Which of their pixels the cameras saw; read only if some were not.
     disparity : Map
         px of the level, to refine in place; pixels that are NaN stay NaN.
+    spans : Spans
+        Which columns of it matter; the rest is refined only as far as these need it.
     settings : Settings
         Of the matcher.
     arena : Arena
@@ -41,7 +44,7 @@ class VariationalRefinement:
     """
 
     def __init__(
-        self, left: Image, right: Image, seen_left: Seen, seen_right: Seen, disparity: Map,
+        self, left: Image, right: Image, seen_left: Seen, seen_right: Seen, disparity: Map, spans: Spans,
         settings: Settings, arena: Arena,
     ):  # fmt: skip
         height, width = len(left.pixels), left.width
@@ -51,6 +54,7 @@ class VariationalRefinement:
             rounds=settings.refinement_rounds,
             root=settings.refinement_smoothing**-0.5,
             grey=float(settings.intensity_scale),
+            spans=spans.columns,
         )
         self._lines = for_members([_lines(width, arena) for _ in range(settings.threads)])
 
@@ -76,3 +80,10 @@ def _lines(width: int, arena: Arena) -> RefinementLines:
         seen=arena.zeros((2, words), np.int32),
         border=arena.zeros((2 * HALF_SWEEPS, map_stride(width)), np.float32),
     )
+
+
+def whole_spans(height: int, width: int, arena: Arena) -> Spans:
+    """Every column matters, until others are found."""
+    columns = arena.zeros((-(-height // SPAN_ROWS), 2), np.int32)
+    columns[:] = 0, width
+    return Spans(columns=columns)

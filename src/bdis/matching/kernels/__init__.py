@@ -43,6 +43,7 @@ from .rows import leave_out_unseen, measure_rows, shift_rows, shift_seen
 from .search import search_patches
 from .segments import remove_small_segments
 from .sides import take_sides
+from .spans import find_spans
 from .start import global_start
 from .surface import keep_density, keep_known, smooth
 from .variational import refine_disparity
@@ -67,6 +68,7 @@ __all__ = [
     "enlarge_maps",
     "fill_from_background",
     "fill_variance",
+    "find_spans",
     "fuse",
     "fuse_by_residual",
     "fuse_variance",

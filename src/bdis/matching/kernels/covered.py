@@ -13,6 +13,7 @@ from ...vector.crew import Crew, meet, share
 from ...vector.records import Bytes, Ints, Record, kernel
 from ...vector.simd import (
     LANES,
+    any_lane,
     lane_numbers,
     larger,
     load,
@@ -266,7 +267,13 @@ def write_law(line_variance, result, y, variance, rules):
     while x < width:
         x = min(x, width - LANES)
         at = uint64(x)
+        x += LANES
         value, disparity = smaller(load(line_variance, uint64(0), at), largest), load(result.disparity, row, at)
+        if not any_lane(disparity == disparity):
+            store(result.probability, row, at, zero)
+            if rules.has_variance:
+                store(variance, row, at, unknown)
+            continue
         probability = probability_of(value)
         known = (disparity == disparity) & (probability >= least)
         store(result.disparity, row, at, select(known, disparity, unknown))
@@ -274,7 +281,6 @@ def write_law(line_variance, result, y, variance, rules):
         if rules.has_variance:
             value = value if rules.judges_variance else load(variance, row, at)
             store(variance, row, at, select(known, value, unknown))
-        x += LANES
 
 
 @kernel

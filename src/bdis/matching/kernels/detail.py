@@ -277,7 +277,7 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
     for y in range(begin, end):
         if y % BLOCK == 0:
             fill_margins(blocks, y // BLOCK, width, candidates.grey, sums)
-        add_rows(candidates.gain, y, height, width, RADIUS, 1, sums, uint64(1))
+        add_rows(candidates.gain, y, height, width, RADIUS, 1, sums, uint64(1), (0, width))
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
             margin, label = load(sums, uint64(3), x), load(candidates.labels, row, x)

@@ -15,7 +15,7 @@ The *mismatch* is how far the gradients of both images differ in a window of 5x5
 from numba import float32, int32, uint64
 
 from ...vector.cache import inner
-from ...vector.records import Floats, Record, Shorts
+from ...vector.records import Floats, Ints, Record, Shorts
 from ...vector.simd import (
     LANES,
     absolute,
@@ -31,6 +31,7 @@ from ...vector.simd import (
     to_int,
 )
 from .layout import PAD
+from .spans import columns_near
 from .windows import add_columns, add_rows, repeat_ends
 
 WINDOW = 2  # px, gradients are compared in windows of 5x5
@@ -57,6 +58,8 @@ class Cues(Record):
         Twice the central difference.
     grey : float
         One grey level as stored.
+    spans : ndarray of int32, shape (h / 16, 2)
+        Columns that are judged, see spans.py.
     """
 
     surface: Floats
@@ -65,6 +68,7 @@ class Cues(Record):
     gradient_left: Shorts
     gradient_right: Shorts
     grey: float
+    spans: Ints
 
 
 class DoubtWeights(Record):
@@ -128,7 +132,8 @@ def compare_gradients(disparity, cues, y, line):
     """How far the gradients of both images differ in row ``y`` under the disparity, and how strong they are."""
     row, slot, width = uint64(y), uint64(y % KEPT), disparity.width
     zero, last, sixteen = splat(float32(0)), splat(float32(width - 1)), splat(int32(16))
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
+    first, stop = columns_near(cues.spans, y - WINDOW, y + WINDOW, LANES, width)
+    for x in range(uint64(first), uint64(stop), uint64(LANES)):
         place = to_float(lane_numbers() + splat(int32(x))) - load(disparity.values, row, x)
         place = smaller(larger(place, zero), last)
         whole = floor(place)
@@ -141,9 +146,9 @@ def compare_gradients(disparity, cues, y, line):
 
 
 @inner
-def add_kept_rows(rows, y, height, width, sums, which):
+def add_kept_rows(rows, y, height, width, sums, which, columns):
     """Sums over the rows of windows around row ``y``, from column 16 of row ``which`` of ``sums`` on."""
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
+    for x in range(uint64(columns[0]), uint64(columns[1]), uint64(LANES)):
         total = load(rows, uint64(y % KEPT), x)
         for k in range(1, WINDOW + 1):
             above, below = uint64(max(y - k, 0) % KEPT), uint64(min(y + k, height - 1) % KEPT)
@@ -153,10 +158,10 @@ def add_kept_rows(rows, y, height, width, sums, which):
 
 
 @inner
-def limits_of_rows(disparity, y, height, width, sums):
+def limits_of_rows(disparity, y, height, width, sums, columns):
     """Smallest and largest disparity of three rows, in rows 3 and 4 of ``sums``."""
     above, below = uint64(max(y - 1, 0)), uint64(min(y + 1, height - 1))
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
+    for x in range(uint64(columns[0]), uint64(columns[1]), uint64(LANES)):
         upper, here, lower = load(disparity, above, x), load(disparity, uint64(y), x), load(disparity, below, x)
         store(sums, uint64(3), uint64(LANES) + x, smaller(smaller(upper, lower), here))
         store(sums, uint64(4), uint64(LANES) + x, larger(larger(upper, lower), here))
@@ -181,10 +186,12 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     """
     values, width = disparity.values, disparity.width
     height, sums, row, nothing = values.shape[0], line.sums, uint64(y), uint64(0)
-    add_kept_rows(line.difference, y, height, width, sums, uint64(0))
-    add_kept_rows(line.strength, y, height, width, sums, uint64(1))
-    add_rows(values, y, height, width, AROUND, EVERY, sums, uint64(2))
-    limits_of_rows(values, y, height, width, sums)
+    begin, end = columns_near(cues.spans, y, y, 0, width)
+    around = columns_near(cues.spans, y, y, LANES, width)  # windows reach beyond
+    add_kept_rows(line.difference, y, height, width, sums, uint64(0), around)
+    add_kept_rows(line.strength, y, height, width, sums, uint64(1), around)
+    add_rows(values, y, height, width, AROUND, EVERY, sums, uint64(2), around)
+    limits_of_rows(values, y, height, width, sums, around)
     faint = splat(float32(FAINT * 2 * cues.grey * (2 * WINDOW + 1) ** 2))
     share_of_one, largest = splat(float32(1 / (2 * AROUND // EVERY + 1) ** 2)), splat(float32(LARGEST))
     by_surface, by_jump = splat(float32(weights.surface)), splat(float32(weights.jump))
@@ -193,8 +200,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     largest_of_surface = splat(float32(weights.largest_surface))
     by_loose, one = splat(float32(weights.loose)), splat(float32(1))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
-    begin = 0
-    while begin < width:
+    while begin < end:
         begin = min(begin, width - LANES)  # the last sixteen overlap
         x = uint64(begin)
         begin += LANES

@@ -55,8 +55,10 @@ def relax(work, row, at, is_odd, below, here, above, bond_below, bond_above):
 
 
 @inner
-def relax_rows(work, y):
+def relax_rows(work, y, first, last):
     """All half sweeps that are due once rows ``y - 1`` and ``y`` are weighed; ``y`` is even.
+
+    In columns ``first``, with which a block begins, to ``last - 1``.
 
     Because of row y - 1 these are the first half sweep of row y - 1, the second of row y - 2 and so on: all of odd
     pixels.  Because of row y it is the same one row further down, of even pixels.  Both together need little more from
@@ -67,7 +69,8 @@ def relax_rows(work, y):
     s6, s7, s8 = uint64((y - 5) % SLOTS), uint64((y - 6) % SLOTS), uint64((y - 7) % SLOTS)
     s9, s10, s11 = uint64((y - 8) % SLOTS), uint64((y - 9) % SLOTS), uint64((y - 10) % SLOTS)
     s12 = uint64((y - 11) % SLOTS)
-    for at in range(uint64(2 * BLOCK), uint64(work.shape[1] - BLOCK), uint64(BLOCK)):
+    begin, end = first // (2 * LANES) + 2, (last + 2 * LANES - 1) // (2 * LANES) + 3
+    for at in range(uint64(begin * BLOCK), uint64(end * BLOCK), uint64(BLOCK)):
         i, j = at + uint64(ODD + VALUE), at + uint64(ODD + DOWN)
         v0, v1, b0, b1 = load(work, s2, i), load(work, s3, i), load(work, s2, j), load(work, s3, j)
         value = relax(work, s2, at, True, load(work, s1, i), v0, v1, b0, b1)

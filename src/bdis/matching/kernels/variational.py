@@ -49,6 +49,7 @@ from ...vector.simd import (
 from .layout import PAD, ROWS, Map, whole_vectors
 from .pyramid import Image, Seen
 from .relaxation import BEYOND, BLOCK, DOWN, GOAL, HALF_SWEEPS, ODD, RIGHT, SHARE, SLOTS, VALUE, relax_rows
+from .spans import columns_near
 
 # The weights of the brightness of a pixel (delta) and of its gradient (gamma) are 4 and 8; only their ratio to each
 # other and to the strength of the bonds matters.  What halving and doubling does to the error on tissue, on Middlebury,
@@ -60,6 +61,7 @@ TINY = 1e-12  # the least precision: a pixel that nothing holds stays where it i
 FARTHEST = 1e6  # px, disparities beyond are treated as unknown
 UNKNOWN = 1e30  # px, takes the place of an unknown disparity: no bond is left across such a jump
 
+MARGIN = 4  # px, so far around what matters the refined map is read (doubt.py)
 FEW = 4  # rows to keep of what only the row above and the row below need
 BEFORE = LANES  # numbers before the even pixels of a split row, and before its odd ones
 
@@ -108,11 +110,14 @@ class RefinementSettings(Record):
         by 1 px.
     grey : float
         One grey level as stored.
+    spans : ndarray of int32, shape (h / 16, 2)
+        Columns that matter, see spans.py; others, and rows, are refined only as far as these need it.
     """
 
     rounds: int
     root: float
     grey: float
+    spans: Ints
 
 
 @inner
@@ -184,8 +189,8 @@ def compare(image, right, row, col, disparity, width):
 
 
 @inner
-def read_row(left, right, source, source_row, y, lines, has_hidden):
-    """Begin with row ``y``: its disparities, its residuals and its grey values."""
+def read_row(left, right, source, source_row, y, lines, has_hidden, begin, stop):
+    """Begin with row ``y``: disparities, residuals and grey values of columns ``begin`` to ``stop - 1``."""
     width = left.width
     row, slot, few = uint64(y), uint64(y % SLOTS), uint64(y % FEW)
     even, odd = uint64(BEFORE), uint64(first_odd(lines))
@@ -193,7 +198,7 @@ def read_row(left, right, source, source_row, y, lines, has_hidden):
     nothing, unknown = splat(float32(np.nan)), splat(float32(UNKNOWN))
     farthest, end = splat(float32(FARTHEST)), splat(int32(width))
     twice = lane_numbers() + lane_numbers()
-    for x in range(0, width, 2 * LANES):
+    for x in range(begin, stop, 2 * LANES):
         half, block = uint64(x // 2), uint64(BLOCK * (2 + x // (2 * LANES)))
         pixels = load_short_pairs(left.pixels, row, uint64(PAD + x))
         l_even, l_odd = low_half(pixels), high_half(pixels)
@@ -266,7 +271,7 @@ def bond(image_step, jump, root, sharpness):
 
 
 @inner
-def weigh_row(y, top, bottom, width, lines, settings, keeps, precision):
+def weigh_row(y, top, bottom, columns, lines, settings, keeps, precision):
     """What pulls the pixels of row ``y``, between rows ``top`` and ``bottom``; ``keeps``: A goes to ``precision``."""
     even, odd = uint64(BEFORE), uint64(first_odd(lines))
     row, slot, slot_above = uint64(y), uint64(y % SLOTS), uint64((y - 1) % SLOTS)
@@ -278,7 +283,7 @@ def weigh_row(y, top, bottom, width, lines, settings, keeps, precision):
     sharpness = splat(float32(settings.root / (EDGE * settings.grey)))
     given, residual, grey, work = lines.given, lines.residual, lines.grey, lines.work
     right_before = splat(float32(0))
-    for x in range(0, width, 2 * LANES):
+    for x in range(columns[0], columns[1], 2 * LANES):
         i, j = even + uint64(x // 2), odd + uint64(x // 2)
         at = uint64(BLOCK * (2 + x // (2 * LANES)))
         l_even, l_odd, l_next = load(grey, here, i), load(grey, here, j), load(grey, here, i + one)
@@ -331,11 +336,11 @@ def weigh_row(y, top, bottom, width, lines, settings, keeps, precision):
 
 
 @inner
-def write_row(work, y, width, out):
+def write_row(work, y, columns, out):
     """Row ``y`` of the refined map; what was unknown stays as it was."""
     row, slot = uint64(y), uint64(y % SLOTS)
     farthest = splat(float32(FARTHEST))
-    for x in range(0, width, 2 * LANES):
+    for x in range(columns[0], columns[1], 2 * LANES):
         at = uint64(BLOCK * (2 + x // (2 * LANES)))
         pair = interleave(load(work, slot, at + uint64(VALUE)), load(work, slot, at + uint64(ODD + VALUE)))
         for value, col in ((pair[0], uint64(x)), (pair[1], uint64(x + LANES))):
@@ -364,10 +369,12 @@ def refine_disparity(
     crew: Crew,
 ) -> None:
     """Refine ``disparity`` in place; ``precision`` gets A of the last round, on the scale of the bonds."""
-    height, width, out = left.pixels.shape[0], left.width, disparity.values
+    height, width, out, spans = left.pixels.shape[0], left.width, disparity.values, settings.spans
     begin, end = share(crew, height, ROWS)
     top, bottom = max(begin - HALF_SWEEPS, 0), min(end + HALF_SWEEPS, height) - 1
     for number in range(settings.rounds):
+        # What is read one px further off than this does not reach what matters.
+        near = MARGIN + (settings.rounds - number) * (HALF_SWEEPS + 2)
         if crew.count > 1:
             for y in range(top, begin):
                 copy_row(out, y, lines.border, y - top, width)
@@ -388,17 +395,20 @@ def refine_disparity(
                     source, source_row = lines.border, y - top
                 elif y >= end:
                     source, source_row = lines.border, HALF_SWEEPS + y - end
-                read_row(left, right, source, uint64(source_row), y, lines, has_hidden)
+                first, last = columns_near(spans, y - near, y + near, near, width)
+                read_row(left, right, source, uint64(source_row), y, lines, has_hidden, first, last)
             else:
                 fill_row(lines.work, y % SLOTS, 0)
                 fill_row(lines.given, y % FEW, UNKNOWN)
             if top < y <= bottom + 1:
                 keeps = number + 1 == settings.rounds and begin < y <= end
-                weigh_row(y - 1, top, bottom, width, lines, settings, keeps, precision.values)
+                columns = columns_near(spans, y - 1 - near, y - 1 + near, near, width)
+                weigh_row(y - 1, top, bottom, columns, lines, settings, keeps, precision.values)
             if y % 2:
-                relax_rows(lines.work, y - 1)
+                first, last = columns_near(spans, y - HALF_SWEEPS - 2 - near, y + near, near, width)
+                relax_rows(lines.work, y - 1, first, last)
                 for ready in (y - HALF_SWEEPS - 1, y - HALF_SWEEPS):
                     if begin <= ready < end:
-                        write_row(lines.work, ready, width, out)
+                        write_row(lines.work, ready, columns_near(spans, ready - near, ready + near, near, width), out)
         if not meet(crew):
             return

@@ -18,9 +18,9 @@ def repeat_ends(sums, which, width):
 
 
 @inner
-def add_rows(plane, y, height, width, radius, step, sums, which):
-    """Sums over every ``step``-th row of windows around row ``y``, into row ``which`` of ``sums``."""
-    for x in range(uint64(0), uint64(width), uint64(LANES)):
+def add_rows(plane, y, height, width, radius, step, sums, which, columns):
+    """Sums over every ``step``-th row of windows around row ``y``, into row ``which`` of ``sums``; of ``columns``."""
+    for x in range(uint64(columns[0]), uint64(columns[1]), uint64(LANES)):
         total = load(plane, uint64(y), x)
         for k in range(step, radius + 1, step):
             total += load(plane, uint64(max(y - k, 0)), x) + load(plane, uint64(min(y + k, height - 1)), x)
