@@ -27,7 +27,7 @@ from .surface_steps import SurfaceSteps
 from .video import VideoAverage
 
 # What the buffers take for one thread, about; by whether level 0 is searched, without and with a surface.
-BYTES_PER_PIXEL = {False: {False: 17, True: 44}, True: {False: 54, True: 138}}
+BYTES_PER_PIXEL = {False: {False: 17, True: 42}, True: {False: 54, True: 130}}
 LABEL_BYTES_PER_PIXEL = {False: 8, True: 16}  # what labels and detail find; by whether level 0 has labels
 SHARED_BYTES_PER_PIXEL = {False: 36, True: 88}  # what they work in
 
