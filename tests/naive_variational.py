@@ -43,22 +43,52 @@ def data_term(left, rest):
     return np.where(known, precision, 0), np.where(known, wish, 0)
 
 
-def bonds(left, disparity, strength):
+def slopes_along_rows(disparity):
+    """px per px of each pixel: the slope of its block of 8x8, from 32 px before and behind the middle of that."""
+    height, width = disparity.shape
+    out = np.zeros((height, width))
+    for top in range(0, height, 8):
+        for first in range(0, width, 8):
+            y, x = min(top + 4, height - 1), min(first + 4, width - 1)
+            found = []
+            if x >= 32:
+                found.append((disparity[y, x] - disparity[y, x - 32]) / 32)
+            if x + 32 < width:
+                found.append((disparity[y, x + 32] - disparity[y, x]) / 32)
+            slope = min(found, key=abs) if found else 0
+            agree = all(found) and len(set(np.sign(found))) == 1 and not np.isnan(found).any()
+            out[top : top + 8, first : first + 8] = np.clip(slope, -0.5, 0.5) if agree else 0
+    return out
+
+
+def slopes_of_map(disparity):
+    """Along x and along y."""
+    return slopes_along_rows(disparity), slopes_along_rows(disparity.T).T
+
+
+def bonds(left, disparity, strength, rises):
     """To the right (height, width - 1) and downward (height - 1, width) neighbours; none to an unknown pixel."""
     both = []
-    for axis in (1, 0):
+    for axis, rise in zip((1, 0), rises):
         by_image = 1 / (1 + np.abs(np.diff(left, axis=axis)) / 22) ** 2
-        bond = strength * by_image / (np.abs(np.diff(disparity, axis=axis)) + 0.017)
+        bond = strength * by_image / (np.abs(np.diff(disparity, axis=axis) - rise) + 0.017)
         both.append(np.where(np.isnan(bond), 0, bond))
     return both
 
 
-def relax(disparity, precision, wish, bond_x, bond_y):
-    """Sweeps of over-relaxation, each over the pixels with x + y even and then over the others."""
+def relax(disparity, precision, wish, bond_x, bond_y, rise_x, rise_y):
+    """Sweeps of over-relaxation, each over the pixels with x + y even and then over the others.
+
+    ``rise_x`` and ``rise_y``: by how much more the neighbours on the right and below are expected to be.
+    """
     height, width = disparity.shape
     y, x = np.mgrid[:height, :width]
     precision = np.maximum(precision, 1e-12)  # a pixel that nothing holds stays where it is
     target = precision * disparity - wish
+    target[:, :-1] -= bond_x * rise_x
+    target[:, 1:] += bond_x * rise_x
+    target[:-1] -= bond_y * rise_y
+    target[1:] += bond_y * rise_y
     value = disparity.copy()
     left, up = np.pad(bond_x, ((0, 0), (1, 0))), np.pad(bond_y, ((1, 0), (0, 0)))
     right, down = np.pad(bond_x, ((0, 0), (0, 1))), np.pad(bond_y, ((0, 1), (0, 0)))
@@ -71,13 +101,14 @@ def relax(disparity, precision, wish, bond_x, bond_y):
     return value
 
 
-def refine(left, right, seen_left, seen_right, disparity, rounds, strength):
+def refine(left, right, seen_left, seen_right, disparity, rounds, strength, follows_slopes=True):
     """Disparity after ``rounds`` rounds, and the precision of the data in the last one; images in grey levels."""
     known = ~np.isnan(disparity)
     value, precision = disparity, np.zeros(disparity.shape)
     for _ in range(rounds):
         precision, wish = data_term(left, residual(left, right, value, seen_left, seen_right))
-        bond_x, bond_y = bonds(left, value, strength)
-        value = relax(np.where(known, value, 0), precision, wish, bond_x, bond_y)
+        across, down = slopes_of_map(value) if follows_slopes else np.zeros((2, *value.shape))
+        rises = across[:, :-1], down[:-1]
+        value = relax(np.where(known, value, 0), precision, wish, *bonds(left, value, strength, rises), *rises)
         value = np.where(known, value, np.nan)
     return value, precision
