@@ -209,7 +209,7 @@ def judge_detail(detail, labels, precision, image, surface, known, surface_varia
         disparity, doubt = naive_detail.fill_covered(disparity, is_covered)
         variance = variance + doubt
     else:
-        disparity = np.where(is_covered | (mismatch > naive_detail.UNMATCHED), np.nan, disparity)
+        disparity = np.where(is_covered | naive_detail.unmatched(detail, mismatch), np.nan, disparity)
     return disparity, variance
 
 
