@@ -43,27 +43,31 @@ def data_term(left, rest):
     return np.where(known, precision, 0), np.where(known, wish, 0)
 
 
-def slopes_along_rows(disparity):
-    """px per px of each pixel: the slope of its block of 8x8, from 32 px before and behind the middle of that."""
-    height, width = disparity.shape
-    out = np.zeros((height, width))
-    for top in range(0, height, 8):
-        for first in range(0, width, 8):
-            y, x = min(top + 4, height - 1), min(first + 4, width - 1)
-            found = []
-            if x >= 32:
-                found.append((disparity[y, x] - disparity[y, x - 32]) / 32)
-            if x + 32 < width:
-                found.append((disparity[y, x + 32] - disparity[y, x]) / 32)
-            slope = min(found, key=abs) if found else 0
-            agree = all(found) and len(set(np.sign(found))) == 1 and not np.isnan(found).any()
-            out[top : top + 8, first : first + 8] = np.clip(slope, -0.5, 0.5) if agree else 0
-    return out
+def slope_between(before, here, after):
+    """px per px, of what lies 32 px apart; None is beyond the border."""
+    found = [here - before] if before is not None else []
+    found += [after - here] if after is not None else []
+    if not found or np.isnan(found).any() or len({np.sign(each) for each in found}) > 1:
+        return 0
+    return np.clip(min(found, key=abs) / 32, -0.5, 0.5)
 
 
 def slopes_of_map(disparity):
-    """Along x and along y."""
-    return slopes_along_rows(disparity), slopes_along_rows(disparity.T).T
+    """Along x and along y, of the blocks of 8x8 in which the pixels are."""
+    height, width = disparity.shape
+    across, down = np.zeros((2, height, width))
+
+    def near(y, x):
+        inside = 0 <= y < height and 0 <= x < width
+        return disparity[y, np.clip(x + np.array([-3, -1, 1, 3]), 0, width - 1)].mean() if inside else None
+
+    for top in range(0, height, 8):
+        for first in range(0, width, 8):
+            y, x = min(top + 4, height - 1), min(first + 4, width - 1)
+            block = slice(top, top + 8), slice(first, first + 8)
+            across[block] = slope_between(near(y, x - 32), near(y, x), near(y, x + 32))
+            down[block] = slope_between(near(y - 32, x), near(y, x), near(y + 32, x))
+    return across, down
 
 
 def bonds(left, disparity, strength, rises):
@@ -105,10 +109,10 @@ def refine(left, right, seen_left, seen_right, disparity, rounds, strength, foll
     """Disparity after ``rounds`` rounds, and the precision of the data in the last one; images in grey levels."""
     known = ~np.isnan(disparity)
     value, precision = disparity, np.zeros(disparity.shape)
+    across, down = slopes_of_map(value) if follows_slopes else np.zeros((2, *value.shape))
+    rises = across[:, :-1], down[:-1]
     for _ in range(rounds):
         precision, wish = data_term(left, residual(left, right, value, seen_left, seen_right))
-        across, down = slopes_of_map(value) if follows_slopes else np.zeros((2, *value.shape))
-        rises = across[:, :-1], down[:-1]
         value = relax(np.where(known, value, 0), precision, wish, *bonds(left, value, strength, rises), *rises)
         value = np.where(known, value, np.nan)
     return value, precision

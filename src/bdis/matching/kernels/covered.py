@@ -201,8 +201,8 @@ def rise_at(detail, row, x, width, before):
 def mark_covered(detail, disparity, mismatch, y, width, claims, is_covered, is_given):
     """Which pixels of a row the right camera does not see.  Returns whether there are any.
 
-    ``disparity`` is what ``detail`` is where known, within the limits.  What is given may be steep: others draw steps of
-    whole px.
+    ``disparity`` is what ``detail`` is where known, within the limits.  What is given may be steep: others draw whole
+    px.
     """
     nothing, has_marks = uint64(0), has_steps(detail, y, width)
     if has_marks:

@@ -2,8 +2,8 @@
 
 Without it the refinement takes every slope for a series of small jumps: neighbours hardly hold each other, and where
 the images say nothing they draw steps.  The slope is that of blocks of 8x8 pixels: from the pixel in the middle of a
-block to those ``REACH`` px before and behind it, the smaller of both slopes if they have the same sign, else 0.  Beside
-a depth edge that is a slope of the pixel's own side, and there is none across it.
+block, as the mean of four, to those ``REACH`` px before and behind it, the smaller of both slopes if they have the same
+sign, else 0.  Beside a depth edge that is a slope of the pixel's own side, and there is none across it.
 """
 
 from numba import float32, int32, uint64
@@ -21,6 +21,16 @@ STEEPEST = 0.5  # px per px, steeper slopes count as this; 1: as it is
 def slopes_shape(height: int, width: int) -> tuple[int, int]:
     """Of an array with a slope for each two columns of each block of eight rows."""
     return -(-height // BLOCK), whole_vectors((width + 1) // 2)
+
+
+@inner
+def four_near(disparity, row, column, last):
+    """Sum of four disparities in and beside sixteen columns: one alone may be noise."""
+    total = splat(float32(0))
+    for offset in (-3, -1, 1, 3):
+        at = smaller(larger(column + splat(int32(offset)), splat(int32(0))), last)
+        total = total + gather(disparity, row, at)
+    return total
 
 
 @inner
@@ -52,7 +62,7 @@ def find_slopes(disparity, height, width, begin, end, across, down):
     Number (block of rows, k) of ``across`` and ``down`` gets by how much the disparity grows from one pixel to the next
     along x and y, in columns 2 k and 2 k + 1.
     """
-    blocks, per_px, reach = (width + BLOCK - 1) // BLOCK, splat(float32(1 / REACH)), splat(int32(REACH))
+    blocks, per_px, reach = (width + BLOCK - 1) // BLOCK, splat(float32(1 / (4 * REACH))), splat(int32(REACH))
     zero, last, y_last, y_reach = splat(int32(0)), splat(int32(width - 1)), splat(int32(height - 1)), int32(REACH)
     for block in range((begin + BLOCK - 1) // BLOCK, (end + BLOCK - 1) // BLOCK):
         row, y = uint64(block), min(block * BLOCK + BLOCK // 2, height - 1)
@@ -62,12 +72,13 @@ def find_slopes(disparity, height, width, begin, end, across, down):
             column = ((lane_numbers() + splat(int32(first))) << splat(int32(SHIFT))) + splat(int32(BLOCK // 2))
             column = smaller(column, last)
             left, right = column - reach, column + reach
-            here = gather(disparity, uint64(y), column)
-            before = here - gather(disparity, uint64(y), larger(left, zero))
-            after = gather(disparity, uint64(y), smaller(right, last)) - here
+            here = four_near(disparity, uint64(y), column, last)
+            before = here - four_near(disparity, uint64(y), left, last)
+            after = four_near(disparity, uint64(y), right, last) - here
             slope = limited(before * per_px, after * per_px, left >= zero, right <= last)
             store(across, row, uint64(first), slope)
-            before, after = here - gather(disparity, above, column), gather(disparity, below, column) - here
+            before = here - four_near(disparity, above, column, last)
+            after = four_near(disparity, below, column, last) - here
             store(down, row, uint64(first), limited(before * per_px, after * per_px, is_above, is_below))
         spread_blocks(across, row, blocks)
         spread_blocks(down, row, blocks)

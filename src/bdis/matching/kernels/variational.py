@@ -5,10 +5,10 @@ It lowers, from a map that is already close, with r(x) = left(x) - right(x - d(x
     sum over pixels      delta / 2 log(NOISE + r^2) + gamma / 2 log(NOISE + |gradient of r|^2)
   + sum over neighbours  strength edge |d - d_neighbour - slope|    (a parabola near 0)
 
-in a few rounds; slope is that of the map around (slopes.py).  Each round turns this into least squares: a precision A
-and a wish B for every pixel (their slopes are those of the left image, as in the inverse search) and a bond for every
-pair of neighbours.  It improves them by a few sweeps of over-relaxation, each over the pixels with x + y even and then
-over the others.
+in a few rounds; slope is that of the map it starts from (slopes.py).  Each round turns this into least squares: a
+precision A and a wish B for every pixel (their slopes are those of the left image, as in the inverse search) and a bond
+for every pair of neighbours.  It improves them by a few sweeps of over-relaxation, each over the pixels with x + y even
+and then over the others.
 
 A round goes down the picture once, and the sweeps follow a few rows behind (relaxation.py), so that all that lies
 between the map and the refined map stays in the cache.  Rows on that way are *split*: pixels with even x first, then
@@ -114,7 +114,7 @@ class RefinementSettings(Record):
     follows_slopes : bool
         Neighbours hold each other at the slope of the map, not level.
     across, down : ndarray of float32, shape `slopes_shape(h, width)`
-        Slopes along x and y, found anew in each round.
+        Slopes along x and y of the map as it was.
     """
 
     rounds: int
@@ -383,11 +383,11 @@ def refine_disparity(
     height, width, out = left.pixels.shape[0], left.width, disparity.values
     begin, end = share(crew, height, ROWS)
     top, bottom = max(begin - HALF_SWEEPS, 0), min(end + HALF_SWEEPS, height) - 1
-    for number in range(settings.rounds):
-        if settings.follows_slopes:
-            find_slopes(out, height, width, begin, end, settings.across, settings.down)
-        else:
-            clear_slopes(begin, end, settings.across, settings.down)
+    if settings.follows_slopes:
+        find_slopes(out, height, width, begin, end, settings.across, settings.down)
+    else:
+        clear_slopes(begin, end, settings.across, settings.down)
+    for number in range(settings.rounds):  # threads meet before they use the slopes
         if crew.count > 1:
             for y in range(top, begin):
                 copy_row(out, y, lines.border, y - top, width)
