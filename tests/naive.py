@@ -185,7 +185,12 @@ def add_detail(levels, labels, surface, settings):
         disparity, _ = naive_detail.take_sides(left, disparity, votes, nearest, image.scale)
     grey = left / image.scale, right / image.scale
     disparity, precision = naive_variational.refine(
-        *grey, *image.seen, disparity, settings.refinement_rounds, settings.refinement_smoothing
+        *grey,
+        *image.seen,
+        disparity,
+        settings.refinement_rounds,
+        settings.refinement_smoothing,
+        settings.refinement_slopes,
     )
     return disparity, nearest, precision if settings.refinement_rounds else np.inf
 
@@ -204,7 +209,7 @@ def judge_detail(detail, labels, precision, image, surface, known, surface_varia
         disparity, doubt = naive_detail.fill_covered(disparity, is_covered)
         variance = variance + doubt
     else:
-        disparity = np.where(is_covered | (mismatch > naive_detail.UNMATCHED), np.nan, disparity)
+        disparity = np.where(is_covered | naive_detail.unmatched(detail, mismatch), np.nan, disparity)
     return disparity, variance
 
 

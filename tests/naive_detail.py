@@ -21,6 +21,7 @@ MORE = 1.2  # times as many votes
 COVERED = 1.0  # px
 WORSE = 0.1  # mismatch
 UNMATCHED = 0.5  # mismatch
+STEEP = 0.12  # mismatch times px per px
 FAINT = 3.0  # grey levels per px
 FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
@@ -159,6 +160,13 @@ def covered(disparity, mismatch):
             if nearer >= 0 and disparity[y, nearer] > disparity[y, x] + COVERED:
                 out[y, nearer if mismatch[y, nearer] > mismatch[y, x] + WORSE else x] = True
     return out
+
+
+def unmatched(disparity, mismatch):
+    """Pixels where the images do not match at all, or match badly where the disparity rises steeply to the right."""
+    slope = np.zeros(disparity.shape)
+    slope[:, 2:-2] = (disparity[:, 4:] - disparity[:, :-4]) / 4
+    return (mismatch > UNMATCHED) | (mismatch * slope > STEEP)
 
 
 def fill_covered(disparity, is_covered):

@@ -43,22 +43,56 @@ def data_term(left, rest):
     return np.where(known, precision, 0), np.where(known, wish, 0)
 
 
-def bonds(left, disparity, strength):
+def slope_between(before, here, after):
+    """px per px, of what lies 32 px apart; None is beyond the border."""
+    found = [here - before] if before is not None else []
+    found += [after - here] if after is not None else []
+    if not found or np.isnan(found).any() or len({np.sign(each) for each in found}) > 1:
+        return 0
+    return np.clip(min(found, key=abs) / 32, -0.5, 0.5)
+
+
+def slopes_of_map(disparity):
+    """Along x and along y, of the blocks of 8x8 in which the pixels are."""
+    height, width = disparity.shape
+    across, down = np.zeros((2, height, width))
+
+    def near(y, x):
+        inside = 0 <= y < height and 0 <= x < width
+        return disparity[y, np.clip(x + np.array([-3, -1, 1, 3]), 0, width - 1)].mean() if inside else None
+
+    for top in range(0, height, 8):
+        for first in range(0, width, 8):
+            y, x = min(top + 4, height - 1), min(first + 4, width - 1)
+            block = slice(top, top + 8), slice(first, first + 8)
+            across[block] = slope_between(near(y, x - 32), near(y, x), near(y, x + 32))
+            down[block] = slope_between(near(y - 32, x), near(y, x), near(y + 32, x))
+    return across, down
+
+
+def bonds(left, disparity, strength, rises):
     """To the right (height, width - 1) and downward (height - 1, width) neighbours; none to an unknown pixel."""
     both = []
-    for axis in (1, 0):
+    for axis, rise in zip((1, 0), rises):
         by_image = 1 / (1 + np.abs(np.diff(left, axis=axis)) / 22) ** 2
-        bond = strength * by_image / (np.abs(np.diff(disparity, axis=axis)) + 0.017)
+        bond = strength * by_image / (np.abs(np.diff(disparity, axis=axis) - rise) + 0.017)
         both.append(np.where(np.isnan(bond), 0, bond))
     return both
 
 
-def relax(disparity, precision, wish, bond_x, bond_y):
-    """Sweeps of over-relaxation, each over the pixels with x + y even and then over the others."""
+def relax(disparity, precision, wish, bond_x, bond_y, rise_x, rise_y):
+    """Sweeps of over-relaxation, each over the pixels with x + y even and then over the others.
+
+    ``rise_x`` and ``rise_y``: by how much more the neighbours on the right and below are expected to be.
+    """
     height, width = disparity.shape
     y, x = np.mgrid[:height, :width]
     precision = np.maximum(precision, 1e-12)  # a pixel that nothing holds stays where it is
     target = precision * disparity - wish
+    target[:, :-1] -= bond_x * rise_x
+    target[:, 1:] += bond_x * rise_x
+    target[:-1] -= bond_y * rise_y
+    target[1:] += bond_y * rise_y
     value = disparity.copy()
     left, up = np.pad(bond_x, ((0, 0), (1, 0))), np.pad(bond_y, ((1, 0), (0, 0)))
     right, down = np.pad(bond_x, ((0, 0), (0, 1))), np.pad(bond_y, ((0, 1), (0, 0)))
@@ -71,13 +105,14 @@ def relax(disparity, precision, wish, bond_x, bond_y):
     return value
 
 
-def refine(left, right, seen_left, seen_right, disparity, rounds, strength):
+def refine(left, right, seen_left, seen_right, disparity, rounds, strength, follows_slopes=True):
     """Disparity after ``rounds`` rounds, and the precision of the data in the last one; images in grey levels."""
     known = ~np.isnan(disparity)
     value, precision = disparity, np.zeros(disparity.shape)
+    across, down = slopes_of_map(value) if follows_slopes else np.zeros((2, *value.shape))
+    rises = across[:, :-1], down[:-1]
     for _ in range(rounds):
         precision, wish = data_term(left, residual(left, right, value, seen_left, seen_right))
-        bond_x, bond_y = bonds(left, value, strength)
-        value = relax(np.where(known, value, 0), precision, wish, bond_x, bond_y)
+        value = relax(np.where(known, value, 0), precision, wish, *bonds(left, value, strength, rises), *rises)
         value = np.where(known, value, np.nan)
     return value, precision

@@ -14,8 +14,9 @@ SETTINGS = [
     ("accurate", {"variance": "paper"}),
     ("balanced", {"slanted": False}),
     # In small pictures labels and single patches jump by much of their width.  A refinement across such jumps is
-    # sensitive to rounding, so the step that makes more of them and the refinement take turns.
-    ("balanced", {"finest_level": 2, "variance": True, "sides": False}),
+    # sensitive to rounding, so the steps that make more of them and the refinement take turns.
+    ("balanced", {"finest_level": 2, "variance": True, "sides": False, "refinement_slopes": False}),
+    ("balanced", {"finest_level": 2, "variance": True, "sides": False, "refinement_rounds": 1}),
     ("balanced", {"finest_level": 2, "variance": True, "refinement_rounds": 0}),
     ("balanced", {"finest_level": 0, "variance": True, "sides": False, "max_iterations": 8, "stop_step": 0.01}),
     ("balanced", {"finest_level": 0, "variance": True, "refinement_rounds": 0}),

@@ -195,8 +195,9 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
     mismatch = naive_detail.mismatch(*(np.rint(image) for image in images), detail, 1.0)
     doubt = naive_detail.variance(detail, surface, labels, precision, 1.0, mismatch, list(weights.values())[:7])
-    is_covered, is_unmatched = naive_detail.covered(expected, mismatch), mismatch > naive_detail.UNMATCHED
+    is_covered, is_unmatched = naive_detail.covered(expected, mismatch), naive_detail.unmatched(detail, mismatch)
     assert is_covered.any()
+    assert size[1] < 20 or (is_unmatched & (mismatch < naive_detail.UNMATCHED)).any()  # steep
     assert (is_unmatched & ~is_covered).any()
     assert size[1] < 20 or not is_unmatched.all()
     if is_dense:

@@ -158,6 +158,7 @@ any_settings = st.fixed_dictionaries(
         "overlap": st.sampled_from([0, 0.4, 0.55, 0.75, 0.95]),
         "slanted_overlap": st.sampled_from([0, 0.6, 0.95]),
         "sides": st.booleans(),
+        "refinement_slopes": st.booleans(),
         "finest_level": st.sampled_from([0, 1, 2]),
         "coarsest_level": st.sampled_from([None, 2, 3, 10]),
         "max_iterations": st.sampled_from([1, 6, 100]),

@@ -47,10 +47,11 @@ def refined(pair, disparity, masks=None, **settings: Any) -> tuple[np.ndarray, n
     return tuple(values.values[:, : disparity.shape[1]] for values in (made.disparity, made.precision))
 
 
-def oracle(pair, disparity, masks=None, rounds=1, strength=36.0):
+def oracle(pair, disparity, masks=None, rounds=1, strength=36.0, follows_slopes=True):
     left, right = (image.astype(float) for image in pair)
     masks = masks or [np.ones(disparity.shape, bool)] * 2
-    return naive_variational.refine(left, right, *masks, disparity.astype(np.float32).astype(float), rounds, strength)
+    start = disparity.astype(np.float32).astype(float)
+    return naive_variational.refine(left, right, *masks, start, rounds, strength, follows_slopes)
 
 
 def random_masks(shape, rng):
@@ -101,9 +102,9 @@ def test_rendered_pictures(size, scene):
 def test_each_round_starts_where_the_last_one_ended():
     left, right, truth = warped_pair(40, 64, seed=3)
     disparity = once = truth + np.random.default_rng(0).normal(0, 0.5, truth.shape)
-    for _ in range(3):
-        once, precision = refined((left, right), once)
-    together = refined((left, right), disparity, refinement_rounds=3)
+    for _ in range(3):  # slopes are those of the map at the begin of the first round
+        once, precision = refined((left, right), once, refinement_slopes=False)
+    together = refined((left, right), disparity, refinement_rounds=3, refinement_slopes=False)
     np.testing.assert_array_equal(together, (once, precision))
 
 
@@ -113,6 +114,30 @@ def test_other_strengths(strength):
     disparity = truth + np.random.default_rng(0).normal(0, 0.5, truth.shape)
     computed = refined((left, right), disparity, refinement_smoothing=strength)
     assert_close(computed, oracle((left, right), disparity, strength=strength), 1)
+
+
+@pytest.mark.parametrize("follows_slopes", [False, True])
+@pytest.mark.parametrize("size", [(97, 131), (71, 66), (36, 37), (32, 32)], ids=str)
+def test_slopes(size, follows_slopes):
+    left, right, truth = warped_pair(*size, seed=3)
+    y, x = np.mgrid[: size[0], : size[1]]
+    disparity = truth + 0.12 * x - 0.08 * y + np.where(x + y > 70, 4, 0)
+    disparity += np.random.default_rng(0).normal(0, 0.1, size)
+    disparity[10:14, 20:40] = np.nan
+    computed = refined((left, right), disparity, refinement_slopes=follows_slopes)
+    assert_close(computed, oracle((left, right), disparity, follows_slopes=follows_slopes), 1)
+
+
+def test_a_slope_without_texture_stays_one():
+    flat = np.full((80, 120), 100.0)
+    y, x = np.mgrid[:80, :120]
+    slope = 4 + 0.05 * x + 0.03 * y
+    disparity = slope + np.random.default_rng(5).uniform(-0.3, 0.3, flat.shape)
+    errors = {
+        follows: np.abs(refined((flat, flat), disparity, refinement_rounds=5, refinement_slopes=follows)[0] - slope)
+        for follows in (False, True)
+    }
+    assert errors[True].mean() < errors[False].mean() / 2
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["seen", "masks"])

@@ -43,6 +43,7 @@ class SettingNames(TypedDict, total=False):
     sides: bool
     refinement_rounds: int
     refinement_smoothing: float
+    refinement_slopes: bool
     scatter_smoothing: float
     dense: bool
     variance: Literal[False, True, "paper"]

@@ -158,8 +158,11 @@ class Settings:
         low=0, high=20,
     )
     refinement_smoothing: float = setting(
-        36.0, "How strongly neighbouring pixels hold each other in that.", group=_SURFACE, low=0.001, high=10000,
+        25.0, "How strongly neighbouring pixels hold each other in that.", group=_SURFACE, low=0.001, high=10000,
         step=0.5,
+    )
+    refinement_slopes: bool = setting(
+        True, "They hold each other at the slope of the surface around them, not level.", group=_SURFACE
     )
     scatter_smoothing: float = setting(
         60.0,

@@ -10,6 +10,7 @@ from .fusion import empty_map
 from .kernels.layout import Map, map_stride
 from .kernels.pyramid import Image, Seen
 from .kernels.relaxation import HALF_SWEEPS, SLOTS, work_stride
+from .kernels.slopes import slopes_shape
 from .kernels.spans import SPAN_ROWS, Spans
 from .kernels.variational import FEW, RefinementLines, RefinementSettings, split_stride
 from .memory import Arena
@@ -54,6 +55,9 @@ class VariationalRefinement:
             rounds=settings.refinement_rounds,
             root=settings.refinement_smoothing**-0.5,
             grey=float(settings.intensity_scale),
+            follows_slopes=settings.refinement_slopes,
+            across=arena.zeros(slopes_shape(height, width), np.float32),
+            down=arena.zeros(slopes_shape(height, width), np.float32),
             spans=spans.columns,
         )
         self._lines = for_members([_lines(width, arena) for _ in range(settings.threads)])

@@ -3,11 +3,12 @@
 It lowers, from a map that is already close, with r(x) = left(x) - right(x - d(x)),
 
     sum over pixels      delta / 2 log(NOISE + r^2) + gamma / 2 log(NOISE + |gradient of r|^2)
-  + sum over neighbours  strength edge |d - d_neighbour|    (a parabola near 0)
+  + sum over neighbours  strength edge |d - d_neighbour - slope|    (a parabola near 0)
 
-in a few rounds.  Each round turns this into least squares: a precision A and a wish B for every pixel (slopes are those
-of the left image, as in the inverse search) and a bond for every pair of neighbours.  It improves them by a few sweeps
-of over-relaxation, each over the pixels with x + y even and then over the others.
+in a few rounds; slope is that of the map it starts from (slopes.py).  Each round turns this into least squares: a
+precision A and a wish B for every pixel (their slopes are those of the left image, as in the inverse search) and a bond
+for every pair of neighbours.  It improves them by a few sweeps of over-relaxation, each over the pixels with x + y even
+and then over the others.
 
 A round goes down the picture once, and the sweeps follow a few rows behind (relaxation.py), so that all that lies
 between the map and the refined map stays in the cache.  Rows on that way are *split*: pixels with even x first, then
@@ -49,6 +50,8 @@ from ...vector.simd import (
 from .layout import PAD, ROWS, Map, whole_vectors
 from .pyramid import Image, Seen
 from .relaxation import BEYOND, BLOCK, DOWN, GOAL, HALF_SWEEPS, ODD, RIGHT, SHARE, SLOTS, VALUE, relax_rows
+from .slopes import BLOCK as SLOPE_BLOCK
+from .slopes import clear_slopes, find_slopes
 from .spans import columns_near
 
 # The weights of the brightness of a pixel (delta) and of its gradient (gamma) are 4 and 8; only their ratio to each
@@ -99,7 +102,7 @@ class RefinementLines(Record):
 
 
 class RefinementSettings(Record):
-    """How a map is refined.
+    """How a map is refined, and at which slopes.
 
     Attributes
     ----------
@@ -110,6 +113,10 @@ class RefinementSettings(Record):
         by 1 px.
     grey : float
         One grey level as stored.
+    follows_slopes : bool
+        Neighbours hold each other at the slope of the map, not level.
+    across, down : ndarray of float32, shape `slopes_shape(h, width)`
+        Slopes along x and y of the map as it was.
     spans : ndarray of int32, shape (h / 16, 2)
         Columns that matter, see spans.py; others, and rows, are refined only as far as these need it.
     """
@@ -117,6 +124,9 @@ class RefinementSettings(Record):
     rounds: int
     root: float
     grey: float
+    follows_slopes: bool
+    across: Floats
+    down: Floats
     spans: Ints
 
 
@@ -282,7 +292,8 @@ def weigh_row(y, top, bottom, columns, lines, settings, keeps, precision):
     root = splat(float32(settings.root))
     sharpness = splat(float32(settings.root / (EDGE * settings.grey)))
     given, residual, grey, work = lines.given, lines.residual, lines.grey, lines.work
-    right_before = splat(float32(0))
+    block, block_above = uint64(y // SLOPE_BLOCK), uint64(max(y - 1, 0) // SLOPE_BLOCK)
+    right_before = rise_before = splat(float32(0))
     for x in range(columns[0], columns[1], 2 * LANES):
         i, j = even + uint64(x // 2), odd + uint64(x // 2)
         at = uint64(BLOCK * (2 + x // (2 * LANES)))
@@ -313,26 +324,31 @@ def weigh_row(y, top, bottom, columns, lines, settings, keeps, precision):
             store(precision, row, uint64(x), first)
             store(precision, row, uint64(x + LANES), second)
 
+        slope, slope_down = load(settings.across, block, uint64(x // 2)), load(settings.down, block, uint64(x // 2))
+        slope_above = load(settings.down, block_above, uint64(x // 2))
         d_even, d_odd = load(given, here, i), load(given, here, j)
-        right_even = bond(l_odd - l_even, d_odd - d_even, root, sharpness)
-        right_odd = bond(l_next - l_odd, load(given, here, i + one) - d_odd, root, sharpness)
-        down_even = bond(below_even - l_even, load(given, after, i) - d_even, root, sharpness)
-        down_odd = bond(below_odd - l_odd, load(given, after, j) - d_odd, root, sharpness)
+        right_even = bond(l_odd - l_even, d_odd - d_even - slope, root, sharpness)
+        right_odd = bond(l_next - l_odd, load(given, here, i + one) - d_odd - slope, root, sharpness)
+        down_even = bond(below_even - l_even, load(given, after, i) - d_even - slope_down, root, sharpness)
+        down_odd = bond(below_odd - l_odd, load(given, after, j) - d_odd - slope_down, root, sharpness)
         store(work, slot, at + uint64(RIGHT), right_even)
         store(work, slot, at + uint64(ODD + RIGHT), right_odd)
         store(work, slot, at + uint64(DOWN), down_even)
         store(work, slot, at + uint64(ODD + DOWN), down_odd)
 
+        up_even, up_odd = load(work, slot_above, at + uint64(DOWN)), load(work, slot_above, at + uint64(ODD + DOWN))
+        rise_even, rise_odd = slope * right_even, slope * right_odd  # where a neighbour is expected, times its bond
         goal = a_even * load(work, slot, at + uint64(VALUE)) - (b_even + b_even)
+        goal = goal + (slide(rise_before, rise_odd, 15) - rise_even) + (slope_above * up_even - slope_down * down_even)
         store(work, slot, at + uint64(GOAL), goal)
         goal = a_odd * load(work, slot, at + uint64(ODD + VALUE)) - (b_odd + b_odd)
+        goal = goal + (rise_even - rise_odd) + (slope_above * up_odd - slope_down * down_odd)
         store(work, slot, at + uint64(ODD + GOAL), goal)
-        total = a_even + slide(right_before, right_odd, 15) + right_even + down_even
-        total = total + load(work, slot_above, at + uint64(DOWN))
+        total = a_even + slide(right_before, right_odd, 15) + right_even + down_even + up_even
         store(work, slot, at + uint64(SHARE), beyond / total)
-        total = a_odd + right_even + right_odd + down_odd + load(work, slot_above, at + uint64(ODD + DOWN))
+        total = a_odd + right_even + right_odd + down_odd + up_odd
         store(work, slot, at + uint64(ODD + SHARE), beyond / total)
-        right_before = right_odd
+        right_before, rise_before = right_odd, rise_odd
 
 
 @inner
@@ -372,7 +388,11 @@ def refine_disparity(
     height, width, out, spans = left.pixels.shape[0], left.width, disparity.values, settings.spans
     begin, end = share(crew, height, ROWS)
     top, bottom = max(begin - HALF_SWEEPS, 0), min(end + HALF_SWEEPS, height) - 1
-    for number in range(settings.rounds):
+    if settings.follows_slopes:
+        find_slopes(out, height, width, begin, end, settings.across, settings.down)
+    else:
+        clear_slopes(begin, end, settings.across, settings.down)
+    for number in range(settings.rounds):  # threads meet before they use the slopes
         # What is read one px further off than this does not reach what matters.
         near = MARGIN + (settings.rounds - number) * (HALF_SWEEPS + 2)
         if crew.count > 1:
