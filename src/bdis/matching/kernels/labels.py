@@ -26,13 +26,16 @@ from ...vector.simd import (
     larger,
     load,
     load_shorts,
+    mask_bits,
     select,
+    slide,
     smaller,
     splat,
     splat_short,
     store,
     to_int,
     to_shorts,
+    trailing_zeros,
 )
 from .layout import PAD, ROWS, Map
 
@@ -117,6 +120,28 @@ class PaddedMap(Record):
 
 
 @inner
+def fill_to_the_right(value, last):
+    """Unknown lanes take the nearest known one on their left, else ``last``; by doubling."""
+    unknown = splat(float32(np.nan))
+    value = select(value == value, value, slide(unknown, value, 15))
+    value = select(value == value, value, slide(unknown, value, 14))
+    value = select(value == value, value, slide(unknown, value, 12))
+    value = select(value == value, value, slide(unknown, value, 8))
+    return select(value == value, value, last)
+
+
+@inner
+def fill_to_the_left(value, last):
+    """Unknown lanes take the nearest known one on their right, else ``last``."""
+    unknown = splat(float32(np.nan))
+    value = select(value == value, value, slide(value, unknown, 1))
+    value = select(value == value, value, slide(value, unknown, 2))
+    value = select(value == value, value, slide(value, unknown, 4))
+    value = select(value == value, value, slide(value, unknown, 8))
+    return select(value == value, value, last)
+
+
+@inner
 def fill_row_from_background(found, filled, y, width):
     """What is unknown takes the smaller of the known disparities to its left and right: occlusions are background."""
     row, pad, whole = uint64(y), uint64(PAD), width // LANES * LANES
@@ -129,6 +154,9 @@ def fill_row_from_background(found, filled, y, width):
             last = found[row, uint64(first + LANES - 1)]
         elif first < whole and not any_lane(known):
             store(filled, row, pad + uint64(first), splat(last))
+        elif first < whole:
+            store(filled, row, pad + uint64(first), fill_to_the_right(value, splat(last)))
+            last = filled[row, pad + uint64(first + LANES - 1)]
         else:
             for x in range(uint64(first), uint64(min(first + LANES, width))):
                 last = found[row, x] if found[row, x] == found[row, x] else last
@@ -144,6 +172,12 @@ def fill_row_from_background(found, filled, y, width):
             if last == last:
                 before, here = load(filled, row, pad + uint64(first)), splat(last)
                 store(filled, row, pad + uint64(first), select(before < here, before, here))  # not if NaN
+        elif first < whole:
+            before, here = load(filled, row, pad + uint64(first)), fill_to_the_left(value, splat(last))
+            # What is known stays, since it is its own nearest; so does what is not larger, but nothing that is NaN.
+            here = select(before == before, select(here < before, here, before), here)
+            store(filled, row, pad + uint64(first), here)
+            last = found[row, uint64(first + trailing_zeros(mask_bits(known)))]
         else:
             for i in range(min(LANES, width - first)):
                 x = uint64(min(first + LANES, width) - 1 - i)
