@@ -210,7 +210,7 @@ def variance(disparity, surface, labels, precision, surface_variance, mismatch, 
     bend = np.minimum(np.abs(disparity - np.mean(every_second, 0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_jump, by_bend, by_move, by_label, by_loose, by_hole = weights
+    by_surface, by_jump, by_bend, by_move, by_label, by_loose, by_hole, by_near = weights
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
-    unsure = (by_surface + by_label * apart + by_hole * guessed) * surface_variance
+    unsure = (by_surface + by_label * apart + by_near * np.abs(disparity) + by_hole * guessed) * surface_variance
     return unsure + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2 + by_loose / (1 + precision)

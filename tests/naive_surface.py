@@ -8,11 +8,12 @@ import scipy.stats
 
 DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but it is needed to measure or to fill
 
-# Weights of the error model, px^2 of the level; and at full resolution of surface, jump, bend, move, label and hole.
+# Weights of the error model, px^2 of the level; and at full resolution of surface, jump, bend, move, label, looseness,
+# hole and disparity.
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 1.2e-3, "spread": 1.0, "slope": 0.42, "hole": 1.05, "rest": 3.8}
-DETAIL_WEIGHTS = 0.62, 55.0, 2.5, 0.25, 0.45, 0.025, 2.0
-DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-1], 6.0  # guesses across holes are in the result
+DETAIL_WEIGHTS = 0.15, 90.0, 0.8, 0.3, 0.38, 0.01, 2.0, 0.004
+DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-2], 6.0, 0.004  # guesses across holes are in the result
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------

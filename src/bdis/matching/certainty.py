@@ -11,7 +11,7 @@ patch cannot follow, and guessing across a hole.
 These weights were fitted to 17 rendered scenes.  At full resolution (`Detail`) more is known of a pixel, and its
 variance is, in px^2 of the image,
 
-    (DETAIL.surface + DETAIL.label * apart + DETAIL.hole * guessed) * variance of the surface
+    (DETAIL.surface + DETAIL.label * apart + DETAIL.near * disparity + DETAIL.hole * guessed) * variance of the surface
     + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2
     + DETAIL.loose / (1 + precision)
 
@@ -67,12 +67,13 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "surface": 0.62,
-    "jump": 55.0,
-    "bend": 2.5,
-    "move": 0.25,
-    "label": 0.45,
-    "loose": 0.025,
+    "surface": 0.15,
+    "jump": 90.0,
+    "bend": 0.8,
+    "move": 0.3,
+    "label": 0.38,
+    "near": 0.004,
+    "loose": 0.01,
     "hole": 2.0,
     "unseen": 0.0,
 }
@@ -82,6 +83,7 @@ GIVEN = {
     "bend": 0.2,
     "move": 2.8,
     "label": 0.36,
+    "near": 0.0,
     "loose": 0.0,
     "hole": 0.0,
     "unseen": 0.7,

@@ -6,6 +6,7 @@ To the variance of the surface come, each with a weight (see ``bdis/matching/cer
 - how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
 - how far it was moved away from the surface;
 - how far it lies from its label, times the variance of the surface: wide and narrow support disagree;
+- its disparity, times the variance of the surface: what is near looks different to both cameras;
 - how little both images fix the disparity of the pixel itself: 1 / (1 + the precision of the refinement).
 
 The *mismatch* is how far the gradients of both images differ in a window of 5x5 pixels, divided by how strong they are:
@@ -80,8 +81,8 @@ class DoubtWeights(Record):
         Of the variance of the surface.
     jump, bend, move : float
         Of the squares of what is listed above.
-    label : float
-        Of the product, per px.
+    label, near : float
+        Of these products, per px; ``near`` that of the disparity, by which the views lie apart.
     loose : float
         px^2, of a pixel whose disparity the images do not fix.
     hole : float
@@ -97,6 +98,7 @@ class DoubtWeights(Record):
     bend: float
     move: float
     label: float
+    near: float
     loose: float
     hole: float
     unseen: float
@@ -200,6 +202,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     largest_of_surface = splat(float32(weights.largest_surface))
     by_loose, one = splat(float32(weights.loose)), splat(float32(1))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
+    by_near = splat(float32(weights.near))
     while begin < end:
         begin = min(begin, width - LANES)  # the last sixteen overlap
         x = uint64(begin)
@@ -213,7 +216,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         of_surface = smaller(load(surface_variance, row, x), largest_of_surface)  # also if NaN
         squared = of_surface * of_surface
         guessed = by_hole * squared / (squared + guess)
-        variance = (by_surface + by_label * apart + guessed) * of_surface
+        variance = (by_surface + by_label * apart + by_near * absolute(value) + guessed) * of_surface
         variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
         if weights.loose > 0:
             variance += by_loose / (one + load(cues.precision, row, x))
