@@ -12,8 +12,8 @@ DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but i
 # hole and disparity.
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 1.2e-3, "spread": 1.0, "slope": 0.42, "hole": 1.05, "rest": 3.8}
-DETAIL_WEIGHTS = 0.12, 75.0, 1.0, 0.7, 0.41, 0.015, 2.0, 0.0038
-DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-2], 6.0, 0.0038  # guesses across holes are in the result
+DETAIL_WEIGHTS = 0.17, 75.0, 0.6, 0.7, 0.34, 0.008, 2.0, 0.004
+DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-2], 6.0, 0.004  # guesses across holes are in the result
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------

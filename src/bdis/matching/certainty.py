@@ -67,13 +67,13 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "surface": 0.12,
+    "surface": 0.17,
     "jump": 75.0,
-    "bend": 1.0,
+    "bend": 0.6,
     "move": 0.7,
-    "label": 0.41,
-    "near": 0.0038,
-    "loose": 0.015,
+    "label": 0.34,
+    "near": 0.004,
+    "loose": 0.008,
     "hole": 2.0,
     "unseen": 0.0,
 }
