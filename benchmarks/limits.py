@@ -4,9 +4,10 @@ LIMITS = """## Limits, and where other methods are better
 
 - `min_support` and the end of `fast`'s search were chosen by sweeps over sets 30 and 31 themselves. The settings of the
   surface were chosen on sets 30 and 31 *and* 16 rendered scenes, the weights of its error model on the latter; the
-  weights at full resolution were fitted to the six real pairs, sets 30 and 31 and rendered scenes, lastly by some twenty
-  tries with all of these and Cones and Aloe in view, until the bounds that the tests set for sets 30 and 31 and rendered
-  scenes and 89 % on real tissue held together: that these figures lie near such bounds says nothing on other pairs.
+  weights at full resolution were fitted to the six real pairs, sets 30 and 31 and rendered scenes, lastly by some
+  twenty tries with all of these and Cones and Aloe in view, until the bounds that the tests set for sets 30 and 31 and
+  rendered scenes and 89 % on real tissue held together: that these figures lie near such bounds says nothing on other
+  pairs.
   The constants of labels, detail and refinement were chosen with the six real pairs, sets 30 and 31 and some of the
   rendered scenes in view, the instruments of the table on depth edges too: other pairs are the judge. Which side of a
   depth edge a pixel takes (`sides`) was chosen with all pairs in view; all of them, a mirrored Cones and eight scenes
