@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from bdis import __version__
-from bdis.cluster.batch import Batch
+from bdis.cluster.batch import _BEGIN, Batch
 from bdis.cluster.cluster_choice import ClusterChoice
 from bdis.cluster.conductor import Failed, Step
 from bdis.cluster.connection import Connection, check_workers
@@ -116,7 +116,7 @@ def batch(tmp_path):
         yield batch
 
 
-STEP = Step(2, 0)
+STEP = Step(_BEGIN, 0)
 FULL = SimpleNamespace(
     status="finished", result=lambda timeout: Failed("No space left on device", host="10.0.0.7", is_of_machine=True)
 )

@@ -49,6 +49,28 @@ def test_steps_done_twice_and_in_any_order_leave_the_files_of_run(tmp_path, caps
     assert contents(job.folder) == contents(whole)
 
 
+def test_videos_joined_by_others_are_moved_and_one_that_a_killed_worker_took_along_is_joined_again(tmp_path, capsys):
+    job = job_of(SOURCE, tmp_path / "out", save=("depth", "video", "preview"))
+    outline = steps.begin(job).outline
+    assert outline.videos == ("video", "preview")
+    for number in range(3):
+        steps.record(job, outline, number)
+    for number in (1, 0, 1):
+        steps.join_video(job, outline, number)
+    joined = job.work / "joined"
+    assert sorted(path.name for path in joined.glob("*/*")) == ["depth.mkv", "preview.mp4"]
+    assert not list(job.work.glob("attempt-*"))
+    moved = (joined / "preview" / "preview.mp4").stat().st_ino
+    (joined / "video" / "depth.mkv").rename(tmp_path / "taken.mkv")
+    assert steps.finish(job, outline).frames == 60
+    assert (job.folder / "preview.mp4").stat().st_ino == moved
+    assert not job.work.exists()
+    steps.join_video(job, outline, 0)  # by a worker that was taken for dead
+    assert not job.work.exists()
+    whole = by_run(tmp_path / "whole", SOURCE, "--preset", "fast", "--save", "depth,video,preview")
+    assert contents(job.folder) == contents(whole)
+
+
 def test_a_worker_with_two_threads_does_not_mix_its_recordings_up(tmp_path):
     """One thread each is what the docs say; two used one matcher and one open source, and failed."""
     outs = [job_of(SOURCE, tmp_path / name, save=("depth",)) for name in ("one", "both")]
@@ -96,7 +118,12 @@ def test_a_recording_that_lost_frames_is_made_in_one_piece(video, tmp_path, caps
     damaged.write_bytes(content)
     request = RunRequest(SourceRequest(str(damaged), cameras=RIG), preset="fast")
     (job,) = make_jobs([request], tmp_path / "out", 25)
-    _, done = do_all(job)
+    outline = steps.begin(job).outline
+    for number in range(3):
+        steps.record(job, outline, number)
+    steps.join_video(job, outline, 0)
+    assert not list(job.work.glob("joined/*"))
+    done = steps.finish(job, outline)
     assert "in one piece" in done.warnings[0]
     whole = by_run(tmp_path / "whole", damaged, *RIG_OPTIONS, "--preset", "fast")
     assert contents(job.folder) == contents(whole)

@@ -12,8 +12,10 @@ from .jobs import Job
 from .journal import Journal
 from .steps import Done, Outline
 
-_FINISH, _RECORD, _BEGIN = range(3)  # what is begun is finished first
-_FUNCTIONS: dict[int, Callable[..., Done]] = {_FINISH: steps.finish, _RECORD: steps.record, _BEGIN: steps.begin}
+_FINISH, _JOIN, _RECORD, _BEGIN = range(4)  # what is begun is finished first
+_FUNCTIONS: dict[int, Callable[..., Done]] = {
+    _FINISH: steps.finish, _JOIN: steps.join_video, _RECORD: steps.record, _BEGIN: steps.begin
+}  # fmt: skip
 
 
 class Batch(Conductor):
@@ -42,7 +44,7 @@ class Batch(Conductor):
         super().__init__(choice, looked)
         self._jobs, self._journal, self._told = jobs, journal, told
         self._outlines: dict[int, Outline] = {}
-        self._missing: dict[int, set[int]] = {}  # pieces that are not recorded, by recording
+        self._missing: dict[int, set[Step]] = {}  # by recording: what must end before its next step
         self.add(Step(_BEGIN, order) for order, job in enumerate(jobs) if journal.states[job.name].state != "done")
 
     def call_of(self, step: Step) -> tuple[Callable[..., Done], list[Any], str]:
@@ -50,7 +52,7 @@ class Batch(Conductor):
         arguments: list[Any] = [job]
         if step.kind != _BEGIN:
             arguments.append(self._outlines[step.item])
-        if step.kind == _RECORD:
+        if step.kind in (_RECORD, _JOIN):
             arguments.append(step.part)
         return _FUNCTIONS[step.kind], arguments, f"{job.name}-{step.part}"
 
@@ -62,18 +64,27 @@ class Batch(Conductor):
         if step.kind == _BEGIN and done.outline is not None:
             pieces = len(done.outline.pieces)
             self._tell(job.name, "begun", pieces=pieces, **facts)
-            self._outlines[order], self._missing[order] = done.outline, set(range(pieces))
-            self.add(Step(_RECORD, order, number) for number in range(pieces))
-        elif step.kind == _RECORD:
-            if step.part in self._missing[order]:
-                self._missing[order].discard(step.part)
+            self._outlines[order] = done.outline
+            self._add_all(order, _RECORD, pieces)
+        elif step.kind in (_RECORD, _JOIN):
+            if step.kind == _RECORD:
                 self._tell(job.name, "piece", piece=step.part, frames=done.frames, **facts)
-                if not self._missing[order]:
-                    self.add([Step(_FINISH, order)])
+            self._missing[order].discard(step)
+            videos = len(self._outlines[order].videos)
+            if self._missing[order]:
+                return
+            if step.kind == _RECORD and videos > 1:  # each by a worker; a single one is joined when all is finished
+                self._add_all(order, _JOIN, videos)
+            else:
+                self.add([Step(_FINISH, order)])
         else:
             self._outlines.pop(order, None)
             self._missing.pop(order, None)
             self._tell(job.name, "done", frames=done.frames, **facts)
+
+    def _add_all(self, order: int, kind: int, count: int) -> None:
+        self._missing[order] = {Step(kind, order, number) for number in range(count)}
+        self.add(self._missing[order])
 
     def fail(self, step: Step, reason: str) -> None:
         job = self._jobs[step.item]

@@ -117,10 +117,13 @@ def connect(choice: ClusterChoice) -> Connection:
 
 def _local_cluster(choice: ClusterChoice) -> Any:
     distributed = require("distributed", PURPOSE)
+    workers = choice.workers or usable_cores()
+    # Fewer workers than cores leave cores to others, and the system knows which are free.
+    preload = ["bdis.cluster.own_core"] if workers >= usable_cores() else []
     # Only this machine can reach it. One thread each: a match uses one core, and Python's lock is its own.
     with _without_interrupts(), require("dask", PURPOSE).config.set(QUIET):
         return distributed.LocalCluster(
-            n_workers=choice.workers or usable_cores(), threads_per_worker=1, processes=True, host="127.0.0.1",
+            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", preload=preload,
             dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
             env={"DASK_LOGGING__DISTRIBUTED": "critical"},
         )  # fmt: skip

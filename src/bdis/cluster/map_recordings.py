@@ -116,10 +116,16 @@ def _joined(client: Any, job: Job, done: Done) -> Any:
         return client.submit(_result, job, done, pure=False)
     numbers = range(len(done.outline.pieces))
     pieces = [client.submit(steps.record, job, done.outline, number, pure=False) for number in numbers]
-    return client.submit(_finished, job, done.outline, pieces, pure=False)
+    videos = range(len(done.outline.videos))
+    joined = [client.submit(_joined_video, job, done.outline, number, pieces, pure=False) for number in videos]
+    return client.submit(_finished, job, done.outline, pieces, joined, pure=False)
 
 
-def _finished(job: Job, outline: Outline, pieces: list[Done]) -> RecordingResult:
+def _joined_video(job: Job, outline: Outline, number: int, pieces: list[Done]) -> Done:
+    return steps.join_video(job, outline, number)
+
+
+def _finished(job: Job, outline: Outline, pieces: list[Done], joined: list[Done]) -> RecordingResult:
     warnings = tuple(text for piece in pieces for text in piece.warnings)
     done = steps.finish(job, outline)
     return _result(job, replace(done, warnings=warnings + done.warnings))

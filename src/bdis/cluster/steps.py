@@ -25,7 +25,8 @@ from ..common.version import __version__
 from ..matching.matcher import StereoMatcher
 from ..matching.settings import Settings
 from ..video.recording import FRAME_LOG, MANIFEST, is_complete, read_frame_log, read_manifest
-from ..video.recording.pieces import NotJoinable, Piece, cut, join, record_piece
+from ..video.recording.outputs import OUTPUTS
+from ..video.recording.pieces import NotJoinable, Piece, cut, join, join_output, record_piece
 from ..video.recording.run_request import PreparedRun, RunRequest
 from .freed_memory import keep_freed_memory
 from .jobs import Job
@@ -46,10 +47,13 @@ class Outline:
         Its pieces.
     clip_range : (float, float) or None
         Range of the preview's colours.
+    videos : tuple of str
+        Outputs that take long to join, and can be joined side by side.
     """
 
     pieces: tuple[Piece, ...]
     clip_range: tuple[float, float] | None
+    videos: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,8 @@ def begin(job: Job) -> Done:
     run = run.with_clip_range(matcher)
     pieces = cut(run, job.piece_frames)
     if len(pieces) > 1:
-        outline = Outline(tuple(pieces), run.plan.clip_range)
+        videos = tuple(name for name in run.plan.save if OUTPUTS[name].is_video)
+        outline = Outline(tuple(pieces), run.plan.clip_range, videos)
         return Done(0, _since(start), socket.gethostname(), outline, tuple(warnings))
     frames = _record(job, run, pieces[0], job.folder, warnings.append)
     _remove(job.work)
@@ -141,6 +146,35 @@ def record(job: Job, outline: Outline, number: int) -> Done:
     return Done(frames, _since(start), socket.gethostname(), warnings=tuple(warnings))
 
 
+def join_video(job: Job, outline: Outline, number: int) -> Done:
+    """Join one of the videos of a recording, unless it is there already or the pieces do not fit together.
+
+    Parameters
+    ----------
+    job : Job
+        The recording.
+    outline : Outline
+        What :func:`begin` made of it.
+    number : int
+        Of the video.
+
+    Returns
+    -------
+    Done
+    """
+    start, name = time.perf_counter(), outline.videos[number]
+    target = _joined_folder(job) / name
+    if not target.exists() and not job.folder.exists():
+        run = _of_outline(_prepared(job.request, lambda text: None), outline)
+        made = [_piece_folder(job, number) for number in range(len(outline.pieces))]
+        with contextlib.suppress(NotJoinable), _for_others(job.folder):  # `finish` finds it out too, and what to do
+            _wait_for(made, job.folder)
+            target.parent.mkdir(exist_ok=True)
+            with _attempt(job, target, OUTPUTS[name].path) as folder:
+                join_output(name, run.plan, run.about, list(outline.pieces), made, folder)
+    return Done(0, _since(start), socket.gethostname())
+
+
 def finish(job: Job, outline: Outline) -> Done:
     """Join the pieces of a recording; if they do not fit together, record it anew in one piece.
 
@@ -161,16 +195,14 @@ def finish(job: Job, outline: Outline) -> Done:
         run = _of_outline(_prepared(job.request, lambda text: None), outline)
         made = [_piece_folder(job, number) for number in range(len(outline.pieces))]
         try:
-            _wait_for(made, job.folder)
-            with _attempt(job, job.folder) as folder:
-                join(run.plan, run.about, list(outline.pieces), made, folder)
+            with _for_others(job.folder):
+                _wait_for(made, job.folder)
+                with _attempt(job, job.folder) as folder:
+                    join(run.plan, run.about, list(outline.pieces), made, folder, _joined_folder(job))
         except NotJoinable as error:
             warnings.append(f"it was recorded in one piece, as frames are lost or damaged: {error}")
             whole = replace(outline.pieces[0], end=None)
             _record(job, run, whole, job.folder, warnings.append)
-        except FileNotFoundError:
-            if not job.folder.exists():  # else another worker has joined them meanwhile
-                raise
     _remove(job.work)
     return Done(int(read_manifest(job.folder)["frames"]), _since(start), socket.gethostname(), warnings=tuple(warnings))
 
@@ -254,8 +286,21 @@ def _record(job: Job, run: PreparedRun, piece: Piece, target: Path, report: Call
 
 
 @contextlib.contextmanager
-def _attempt(job: Job, target: Path) -> Iterator[Path]:
-    """A folder to write to, which becomes ``target`` if all goes well, unless another worker was faster."""
+def _for_others(joined: Path) -> Iterator[None]:
+    """Context manager in which files may vanish, as another worker has joined them to ``joined`` meanwhile."""
+    try:
+        yield
+    except FileNotFoundError:
+        if not joined.exists():
+            raise
+
+
+@contextlib.contextmanager
+def _attempt(job: Job, target: Path, sign: str = MANIFEST) -> Iterator[Path]:
+    """A folder to write to, which becomes ``target`` if all goes well, unless another worker was faster.
+
+    ``sign`` is a file of it, by which what another worker has made is recognised.
+    """
     folder = job.work / f"{ATTEMPT}{secrets.token_hex(8)}"
     folder.mkdir(parents=True)
     try:
@@ -263,7 +308,7 @@ def _attempt(job: Job, target: Path) -> Iterator[Path]:
         try:
             os.rename(folder, target)
         except OSError:
-            if not (target / MANIFEST).is_file():
+            if not (target / sign).is_file():
                 raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -285,6 +330,10 @@ def _wait_for(made: list[Path], joined: Path) -> None:
 
 def _piece_folder(job: Job, number: int) -> Path:
     return job.work / f"piece-{number:05d}"
+
+
+def _joined_folder(job: Job) -> Path:
+    return job.work / "joined"
 
 
 def _remove(folder: Path) -> None:

@@ -8,6 +8,7 @@ recording that turns out to be damaged cannot be joined (:class:`NotJoinable`) a
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -152,7 +153,10 @@ def record_piece(
     return recording.frames
 
 
-def join(run_plan: RecordingPlan, about: dict[str, Any], pieces: list[Piece], made: list[Path], folder: Path) -> int:
+def join(
+    run_plan: RecordingPlan, about: dict[str, Any], pieces: list[Piece], made: list[Path], folder: Path,
+    joined: Path | None = None,
+) -> int:  # fmt: skip
     """Join pieces into a recording, which is that of one run but for its measured times.
 
     Parameters
@@ -165,6 +169,9 @@ def join(run_plan: RecordingPlan, about: dict[str, Any], pieces: list[Piece], ma
         Their folders; they stay as they are.
     folder : Path
         New or empty; files of single frames are linked into it where the file system can do that.
+    joined : Path, optional
+        Folder with the folders of outputs that :func:`join_output` has made, each named for its output: they are moved
+        from there.  What is not there is joined here.
 
     Returns
     -------
@@ -178,23 +185,15 @@ def join(run_plan: RecordingPlan, about: dict[str, Any], pieces: list[Piece], ma
     OSError
         The disk is full.
     """
-    manifests = [read_manifest(path) for path in made]
-    logs = [read_frame_log(path / FRAME_LOG) for path in made]
-    for piece, manifest, records in zip(pieces, manifests, logs):
-        _check(piece, manifest, records, about["every"])
+    manifests, logs = _read_pieces(pieces, made, about["every"])
     records = [record for log in logs for record in log]
     folder.mkdir(exist_ok=True)
     if run_plan.rig is not None:
         run_plan.rig.save(folder / RIG_FILE)
     entries: dict[str, Any] = {}
     for name in run_plan.save:
-        output = OUTPUTS[name]
-        writer = output.open(folder / output.path, run_plan, Earlier(first_s=records[0].time_s))
-        try:
-            for path, log in zip(made, logs):
-                writer.append(path / output.path, log)
-        finally:
-            writer.close()
+        if joined is None or not _move(joined / name / OUTPUTS[name].path, folder / OUTPUTS[name].path):
+            _append(name, run_plan, made, logs, folder)
         if name in manifests[0]:
             entries[name] = _entry([manifest[name] for manifest in manifests])
     FrameLog(folder / FRAME_LOG, records).close()
@@ -208,6 +207,62 @@ def join(run_plan: RecordingPlan, about: dict[str, Any], pieces: list[Piece], ma
         lost=sum(manifest["lost"] for manifest in manifests),
     )  # fmt: skip
     return len(records)
+
+
+def join_output(
+    name: str, run_plan: RecordingPlan, about: dict[str, Any], pieces: list[Piece], made: list[Path], folder: Path
+) -> None:
+    """Join one output of the pieces, for :func:`join` to move; others may join other outputs meanwhile.
+
+    Parameters
+    ----------
+    name : str
+        Of the output.
+    run_plan, about, pieces, made
+        As in :func:`join`.
+    folder : Path
+        New or empty.
+
+    Raises
+    ------
+    NotJoinable
+        A piece does not have exactly its frames.
+    OSError
+        The disk is full.
+    """
+    _, logs = _read_pieces(pieces, made, about["every"])
+    _append(name, run_plan, made, logs, folder)
+
+
+def _read_pieces(
+    pieces: list[Piece], made: list[Path], every: int
+) -> tuple[list[dict[str, Any]], list[list[FrameRecord]]]:
+    """Manifests and logs of pieces that fit together, else NotJoinable."""
+    manifests = [read_manifest(path) for path in made]
+    logs = [read_frame_log(path / FRAME_LOG) for path in made]
+    for piece, manifest, records in zip(pieces, manifests, logs):
+        _check(piece, manifest, records, every)
+    return manifests, logs
+
+
+def _append(name: str, plan: RecordingPlan, made: list[Path], logs: list[list[FrameRecord]], folder: Path) -> None:
+    """Append an output of all pieces to a new one in ``folder``."""
+    output = OUTPUTS[name]
+    writer = output.open(folder / output.path, plan, Earlier(first_s=logs[0][0].time_s))
+    try:
+        for path, log in zip(made, logs):
+            writer.append(path / output.path, log)
+    finally:
+        writer.close()
+
+
+def _move(source: Path, target: Path) -> bool:
+    """Move what is there; False if nothing is, or another worker has moved it meanwhile."""
+    try:
+        os.rename(source, target)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _check(piece: Piece, manifest: dict[str, Any], records: list[FrameRecord], every: int) -> None:
