@@ -17,6 +17,7 @@ from bdis.video.sources import (
     guess_layout,
     open_source,
 )
+from bdis.video.sources.track import Track
 from bdis.video.sources.views import Splitter
 from tests.video.videos import (
     FRAMES,
@@ -63,6 +64,26 @@ def test_every_time_of_a_frame_leads_back_to_it(video):
         for frame in list(source)[::5]:
             source.seek(frame.time_s)
             assert source.read().index == frame.index
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv"])
+def test_a_seek_to_a_key_frame_does_not_decode_all_frames_before_it(folder, ending, monkeypatch):
+    """Each piece of a batch decoded ten seconds of video before its first frame."""
+    path = write_video(folder / f"keys.{ending}", 60, gop=20, options={"crf": "4", "preset": "ultrafast", "bf": "0"})
+    decoded, decode_more = [], Track._decode_more
+    monkeypatch.setattr(Track, "_decode_more", lambda track: decoded.append(1) or decode_more(track))
+    with open_source(path) as source:
+        source.seek(source.time_of(40))
+        assert source.read().index == 40
+        assert len(decoded) < 5
+
+
+def test_a_seek_finds_a_frame_shortly_before_a_key_frame_where_times_are_uneven(folder):
+    times = {19: Fraction(985, 1000), 20: Fraction(990, 1000)}  # frame 20 is a key frame
+    path = write_video(folder / "uneven.mkv", gop=20, times=lambda index: times.get(index, Fraction(index, 20)))
+    with open_source(path) as source:
+        source.seek(0.98)
+        assert index_of(source.read().left) == 19
 
 
 def test_seeking_past_the_end_is_the_end_and_back_again_works(video):

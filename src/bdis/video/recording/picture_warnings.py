@@ -75,6 +75,8 @@ class PictureWarnings:
         Called with the first warning of each kind.
     earlier : dict
         The manifest of the part of the recording that is continued; empty for a new one.
+    first_checks : int
+        How many frames in a row are looked at closely at first.
 
     Attributes
     ----------
@@ -89,12 +91,12 @@ class PictureWarnings:
         The manifest is damaged.
     """
 
-    def __init__(self, warn: Callable[[str], None], earlier: dict[str, Any]):
+    def __init__(self, warn: Callable[[str], None], earlier: dict[str, Any], first_checks: int = FIRST_CHECKS):
         self._warn = warn
         kept, self.checked, self.bits = _kept(earlier)
         self._found = {kind_of(warning.text): warning for warning in kept}
         self._latest: dict[str, int] = {}  # number of the latest frame of each kind
-        self._checks_to_come = FIRST_CHECKS
+        self._checks_to_come = first_checks
         self._due_s = 0.0
         self._beside = ThreadPoolExecutor(1, "bdis_check")
         self._running: Future[tuple[int, tuple[str, ...], float]] | None = None

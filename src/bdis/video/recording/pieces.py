@@ -20,7 +20,7 @@ from ..stream.depth_stream import DepthStream
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
 from .manifest import read_manifest
 from .outputs import COUNT, OUTPUTS, Earlier, RecordingPlan
-from .picture_warnings import PictureWarnings, joined_entries
+from .picture_warnings import FIRST_CHECKS, PictureWarnings, joined_entries
 from .preview_video import PREVIEW_PART
 from .recording import RIG_FILE, Recording, manifest_of, outputs_of
 from .run_request import PreparedRun
@@ -128,7 +128,8 @@ def record_piece(
     stop_s = run.stop_s if piece.end is None else source.time_of(piece.end)
     # Nothing is kept for a resumption: a piece is made as a whole or again.
     plan = replace(run.plan, remembers=False, first_s=piece.first_s if piece.number else None)
-    pictures = PictureWarnings(report, {})
+    # The first frames of a clip are looked at closely, as those of one run are; three looks take as long as 40 frames.
+    pictures = PictureWarnings(report, {}, FIRST_CHECKS if piece.number == 0 else 1)
     stream = DepthStream(
         source, matcher, run.opened.camera, start_s=start_s, stop_s=stop_s, every=every,
         video=run.request.average_frames, report=report,

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ...common.arrays import Array
@@ -22,6 +23,8 @@ MOST_ERRORS = 100  # read errors without a frame between them, after which the r
 LONGEST_DISORDER_S = 1.0  # a time that goes back further begins anew, as where two recordings were joined
 FORMATS_WITHOUT_TIMES = ("h264", "hevc", "m4v", "mpegvideo", "obu", "mpeg")  # none, or not for every frame
 FORMATS_FROM_ZERO = ("matroska,webm", "flv")
+SCANNED_PACKETS = 1000  # in which a key frame is looked for, from the one before on
+REORDERED_PACKETS = 16  # a frame that is shown earlier may be stored so many later
 REWOUND_PICTURES = 100  # of a pipe that are kept for ``rewind``
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
@@ -185,7 +188,7 @@ class Track:
     def seek(self, time_s: float, index: int | None = None) -> None:
         """Make :meth:`read` continue with the first picture at or after ``time_s``, numbered ``index`` if given."""
         self._open()
-        is_there = not self._counts_frames and self._jump_before(time_s)
+        is_there = not self._counts_frames and (self._jump_to(time_s) or self._jump_before(time_s))
         # The tolerance makes a time that was computed from a frame number lead back to that frame.
         self._skip_until_s = time_s - 1e-6
         if is_there and index is not None:  # the very frame at this time: damage may hide it after a jump
@@ -208,20 +211,48 @@ class Track:
             self._ledger.begin(None, is_sought=True)
         return self._next_time()
 
+    def _jump_to(self, time_s: float) -> bool:
+        """Seek to the first frame at or after ``time_s`` if that is a key frame: it needs none of those before it."""
+        if self._deinterlace or not self._jump(time_s):  # fields are made of the frames around them
+            return False
+        key_s = self._key_frame_at(time_s - 1e-6)
+        return key_s is not None and self._jump(key_s + 0.1 / self._fps) and abs(self._next_time() - key_s) < 1e-6
+
+    def _key_frame_at(self, time_s: float) -> float | None:
+        """Time of the first frame at or after ``time_s`` if that is a key frame, from packets that are not decoded."""
+        first_s, is_key, behind = float("inf"), False, 0
+        try:
+            for packet in islice(self._packets, SCANNED_PACKETS):
+                if packet.pts is None or packet.is_corrupt or behind == REORDERED_PACKETS:
+                    break
+                packet_s = float(packet.pts * packet.time_base) - self._start_s
+                if time_s <= packet_s < first_s:
+                    first_s, is_key = packet_s, packet.is_keyframe
+                behind += first_s < float("inf")
+        except (self._av.error.FFmpegError, IndexError):  # damaged: what is decoded tells
+            return None
+        return first_s if is_key else None
+
     def _jump_before(self, time_s: float) -> bool:
         """Seek to a key frame at or before ``time_s``; False if that is not possible in this file."""
         # Some formats seek to a key frame after the requested time: then request an earlier one.
         for earlier_s in (0.0, 1.0, 5.0, 30.0):
-            wanted = (self._stream.start_time or 0) + int(max(0.0, time_s - earlier_s) / self._stream.time_base)
-            try:
-                self._container.seek(wanted, stream=self._stream)
-            except self._av.error.FFmpegError:
+            if not self._jump(time_s - earlier_s):
                 return False
-            self._begin()
-            self._last_s = float("-inf")  # a frame without a time is taken to be before ``time_s``
             if self._next_time() <= time_s:
                 return True
         return False
+
+    def _jump(self, time_s: float) -> bool:
+        """Seek to a key frame near ``time_s``; False if that is not possible in this file."""
+        wanted = (self._stream.start_time or 0) + int(max(0.0, time_s) / self._stream.time_base)
+        try:
+            self._container.seek(wanted, stream=self._stream)
+        except self._av.error.FFmpegError:
+            return False
+        self._begin()
+        self._last_s = float("-inf")  # a frame without a time is taken to be before the wanted one
+        return True
 
     def _next_time(self) -> float:
         """Time of the next frame that is not skipped, which stays in the queue; infinity if there is none."""
