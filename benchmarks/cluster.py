@@ -1,12 +1,14 @@
 """Batches beside ``bdis run``: speed-up with one and two workers, overhead per piece, many short recordings.
 
     python -m benchmarks.cluster --minutes 30 --recordings 10000
+    python -m benchmarks.cluster --minutes 30 --recordings 0 --preset fast --runs one,2
 
 On a quiet machine with two cores or more; on another, compare the times of the processor. With the default sizes it
 takes a few minutes.
 """
 
 import argparse
+import filecmp
 import json
 import os
 import resource
@@ -16,6 +18,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from bdis import open_source
@@ -87,20 +90,21 @@ def _children_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def speed_up(folder: Path, minutes: float, preset: str) -> None:
-    """``bdis run``, free and on one core, beside a batch with one and two workers."""
+def speed_up(folder: Path, minutes: float, preset: str, runs: list[str]) -> None:
+    """``bdis run``, free and on one core, beside a batch with one and two workers; ``runs`` says which of them."""
     source = folder / "source.mp4"
     frames = write_source(source, minutes)
     options = [*RIG, "--preset", preset]
-    free = timed("run", source, *options, "-o", folder / "free")
-    one = timed("run", source, *options, "-o", folder / "one", cores={0})
-    print(f"{frames} frames of 640x480, {preset}: bdis run {free}, on one core {one}", flush=True)
-    written = {path.name: path.stat().st_size / frames / 1e3 for path in (folder / "free").glob("*.m*")}
-    print(f"  source {source.stat().st_size / frames / 1e3:.0f} kB per frame; written:",
-          ", ".join(f"{name} {kilobytes:.0f} kB per frame" for name, kilobytes in written.items()))  # fmt: skip
-    memory = read_manifest(folder / "free")["parts"][0]["figures"]["memory_mb"]
-    print(f"  memory of bdis run {memory:.0f} MB", flush=True)
-    for workers in (1, 2):
+    print(f"{frames} frames of 640x480, {preset}; source {source.stat().st_size / frames / 1e3:.0f} kB per frame")
+    alone: dict[str, Took] = {}
+    for name, cores in (("free", None), ("one", {0})):
+        if name in runs:
+            alone[name] = timed("run", source, *options, "-o", folder / name, cores=cores)
+            figures = read_manifest(folder / name)["parts"][0]["figures"]
+            print(f"  bdis run, {name}: {alone[name]}; memory {figures['memory_mb']:.0f} MB")
+            written = {path.name: path.stat().st_size / frames / 1e3 for path in (folder / name).glob("*.m*")}
+            print("   ", ", ".join(f"{file} {kb:.0f} kB per frame" for file, kb in written.items()), flush=True)
+    for workers in (int(name) for name in runs if name.isdecimal()):
         out = folder / f"batch{workers}"
         batch = ["batch", "run", source, *options, "-o", out, "--workers", workers, "--json"]
         took = timed(*batch, "--piece-frames", PIECE_FRAMES, cores=set(range(workers)))
@@ -108,17 +112,20 @@ def speed_up(folder: Path, minutes: float, preset: str) -> None:
         pieces = [event for event in events if event["event"] == "piece"]
         parts = [part["figures"] for part in read_manifest(out / "source")["parts"]]
         overhead_s = sum(event["seconds"] for event in pieces) - sum(part["seconds"] for part in parts)
-        rest = next(event["seconds"] for event in events if event["event"] == "done")
+        told = [event for event in events if "at" in event]
+        recorded, done = (datetime.fromisoformat(max(event["at"] for event in some)) for some in (pieces or told, told))
+        joined_s = (done - recorded).total_seconds()
         memory = max((part["memory_mb"] for part in parts), default=0)
+        ratios = ", ".join(f"{run.wall_s / took.wall_s:.2f}x bdis run, {name}" for name, run in alone.items())
         print(
-            f"  {workers} workers on {workers} cores: {took}, {free.wall_s / took.wall_s:.2f}x bdis run, "
-            f"{one.wall_s / took.wall_s:.2f}x bdis run on one core; {len(pieces)} pieces, "
-            f"{overhead_s / max(1, len(pieces)):.2f} s each beyond their frames, "
-            f"joined in {rest:.1f} s; memory of a worker {memory:.0f} MB",
-            flush=True,
-        )
-        same = [(out / "source" / name).read_bytes() == (folder / "one" / name).read_bytes() for name in written]
-        print(f"    same files as bdis run: {all(same)}")
+            f"  {workers} workers on {workers} cores: {took}; {ratios}; {len(pieces)} pieces, "
+            f"{overhead_s / max(1, len(pieces)):.2f} s each beyond their frames, joined in {joined_s:.1f} s; "
+            f"memory of a worker {memory:.0f} MB", flush=True,
+        )  # fmt: skip
+        for name in alone:
+            files = [file for file in ("depth.mkv", "preview.mp4") if (folder / name / file).exists()]
+            same = [filecmp.cmp(out / "source" / file, folder / name / file, shallow=False) for file in files]
+            print(f"    same files as bdis run, {name}: {all(same)}")
 
 
 def many(folder: Path, recordings: int) -> None:
@@ -177,10 +184,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.0, help="of video; 0: none")
     parser.add_argument("--recordings", type=int, default=200, help="short ones; 0: none")
     parser.add_argument("--preset", default="balanced")
+    parser.add_argument("--runs", default="free,one,1,2", help="bdis run free or on one core; numbers of workers")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if given.minutes:
-            speed_up(Path(folder), given.minutes, given.preset)
+            speed_up(Path(folder), given.minutes, given.preset, given.runs.split(","))
         if given.recordings:
             many(Path(folder), given.recordings)
 

@@ -190,7 +190,7 @@ class Settings:
         high=1, step=0.01,
     )
     min_probability: float = setting(
-        0.05, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
+        0.1, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
         group=_REJECTION, low=0, high=1, step=0.01,
     )
     min_surface_probability: float = setting(
@@ -236,7 +236,7 @@ class Settings:
 
 _WITHOUT_SURFACE: dict[str, Any] = {
     "start": "zero", "align_rows": "off", "smoothing": 0.0, "label_level": None, "slanted": False,
-    "refinement_rounds": 0, "level_weights": "1/n",
+    "refinement_rounds": 0, "level_weights": "1/n", "min_probability": 0.05,
 }  # fmt: skip
 _PAPER: dict[str, Any] = {
     **_WITHOUT_SURFACE, "patch_size": 10, "overlap": 0.55, "coarsest_level": 5, "max_iterations": 12, "stop_step": 0.01,
@@ -245,7 +245,7 @@ _PAPER: dict[str, Any] = {
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
-    "accurate": Settings(label_level=0, overlap=0.6, min_surface_probability=0.43),
+    "accurate": Settings(label_level=0, overlap=0.6, min_surface_probability=0.39),
     "fast": Settings(**_WITHOUT_SURFACE),
     # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
     # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.
