@@ -11,8 +11,8 @@ from .result import StereoResult
 
 ROUNDS = 5  # of reweighting
 # Chosen with SGBM, BM, ELAS and DIS flow, beside `balanced` or each other, on real, rendered and the authors' pairs,
-# all cut to the smallest coverage: 13 of 48 combinations are more than 2 % worse than the best single one, 8 of the 36 that
-# `balanced` leads. With 1 for the second number it was 26; with 50 it is as with 100.
+# all cut to the smallest coverage: 13 of 48 combinations are more than 2 % worse than the best single one, 8 of the 36
+# that `balanced` leads. With 1 for the second number it was 26; with 50 it is as with 100.
 OTHERS = 4.0  # factor on the variance of all but the first when they are weighted
 UNKNOWN_TO_FIRST = 100.0  # factor on the variance of what the one to trust most does not know: it had a reason
 
@@ -22,8 +22,8 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
 
     Each result brings a Student's t around its disparity.  Where they agree the disparities are averaged by their
     precision; where they do not, the surer ones win and the disagreement is part of the variance, as is that some know
-    nothing of a pixel, most of all the first one.  Matchers see the same images and make the same errors, so that agreement
-    between them does not make the variance smaller than theirs.
+    nothing of a pixel, most of all the first one.  Matchers see the same images and make the same errors, so that
+    agreement between them does not make the variance smaller than theirs.
 
     Parameters
     ----------
