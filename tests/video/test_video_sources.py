@@ -86,6 +86,14 @@ def test_a_seek_finds_a_frame_shortly_before_a_key_frame_where_times_are_uneven(
         assert index_of(source.read().left) == 19
 
 
+def test_a_seek_in_a_format_that_jumps_too_far_finds_the_frame_all_the_same(folder, monkeypatch):
+    path, jump = write_video(folder / "late.mp4", 60, gop=20), Track._jump
+    monkeypatch.setattr(Track, "_jump", lambda track, time_s: jump(track, time_s + 0.9))
+    with open_source(path) as source:
+        source.seek(source.time_of(25))
+        assert source.read().index == 25
+
+
 def test_seeking_past_the_end_is_the_end_and_back_again_works(video):
     with open_source(video) as source:
         source.seek(1000.0)

@@ -219,19 +219,23 @@ class Track:
         return key_s is not None and self._jump(key_s + 0.1 / self._fps) and abs(self._next_time() - key_s) < 1e-6
 
     def _key_frame_at(self, time_s: float) -> float | None:
-        """Time of the first frame at or after ``time_s`` if that is a key frame, from packets that are not decoded."""
-        first_s, is_key, behind = float("inf"), False, 0
+        """Time of the first frame at or after ``time_s`` if that is a key frame, from packets that are not decoded.
+
+        None, too, if no packet is of a frame before it: some formats seek to a later key frame than they should.
+        """
+        first_s, is_key, behind, is_from_before = float("inf"), False, 0, False
         try:
             for packet in islice(self._packets, SCANNED_PACKETS):
                 if packet.pts is None or packet.is_corrupt or behind == REORDERED_PACKETS:
                     break
                 packet_s = float(packet.pts * packet.time_base) - self._start_s
+                is_from_before |= packet_s < time_s
                 if time_s <= packet_s < first_s:
                     first_s, is_key = packet_s, packet.is_keyframe
                 behind += first_s < float("inf")
         except (self._av.error.FFmpegError, IndexError):  # damaged: what is decoded tells
             return None
-        return first_s if is_key else None
+        return first_s if is_key and is_from_before else None
 
     def _jump_before(self, time_s: float) -> bool:
         """Seek to a key frame at or before ``time_s``; False if that is not possible in this file."""
