@@ -166,7 +166,7 @@ def join_video(job: Job, outline: Outline, number: int) -> Done:
     target = _joined_folder(job) / name
     if not target.exists() and not job.folder.exists():
         run = _of_outline(_prepared(job.request, lambda text: None), outline)
-        made = [_piece_folder(job, number) for number in range(len(outline.pieces))]
+        made = _piece_folders(job, outline)
         with contextlib.suppress(NotJoinable), _for_others(job.folder):  # `finish` finds it out too, and what to do
             _wait_for(made, job.folder)
             target.parent.mkdir(exist_ok=True)
@@ -193,7 +193,7 @@ def finish(job: Job, outline: Outline) -> Done:
     warnings: list[str] = []
     if not job.folder.exists():
         run = _of_outline(_prepared(job.request, lambda text: None), outline)
-        made = [_piece_folder(job, number) for number in range(len(outline.pieces))]
+        made = _piece_folders(job, outline)
         try:
             with _for_others(job.folder):
                 _wait_for(made, job.folder)
@@ -330,6 +330,10 @@ def _wait_for(made: list[Path], joined: Path) -> None:
 
 def _piece_folder(job: Job, number: int) -> Path:
     return job.work / f"piece-{number:05d}"
+
+
+def _piece_folders(job: Job, outline: Outline) -> list[Path]:
+    return [_piece_folder(job, number) for number in range(len(outline.pieces))]
 
 
 def _joined_folder(job: Job) -> Path:

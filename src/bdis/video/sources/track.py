@@ -7,13 +7,13 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from ...common.arrays import Array
 from ...common.optional import require
 from ..containers import open_container
 from .deinterlacer import Deinterlacer
+from .key_frames import key_frame_at
 from .ledger import FrameLedger, Promise
 from .pipe import EXAMPLE, Pipe, PipeFormat, is_pipe, pipe_name
 from .source import DEFAULT_FPS, BadFrame, SourceLost
@@ -23,8 +23,6 @@ MOST_ERRORS = 100  # read errors without a frame between them, after which the r
 LONGEST_DISORDER_S = 1.0  # a time that goes back further begins anew, as where two recordings were joined
 FORMATS_WITHOUT_TIMES = ("h264", "hevc", "m4v", "mpegvideo", "obu", "mpeg")  # none, or not for every frame
 FORMATS_FROM_ZERO = ("matroska,webm", "flv")
-SCANNED_PACKETS = 1000  # in which a key frame is looked for, from the one before on
-REORDERED_PACKETS = 16  # a frame that is shown earlier may be stored so many later
 REWOUND_PICTURES = 100  # of a pipe that are kept for ``rewind``
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
@@ -215,27 +213,11 @@ class Track:
         """Seek to the first frame at or after ``time_s`` if that is a key frame: it needs none of those before it."""
         if self._deinterlace or not self._jump(time_s):  # fields are made of the frames around them
             return False
-        key_s = self._key_frame_at(time_s - 1e-6)
-        return key_s is not None and self._jump(key_s + 0.1 / self._fps) and abs(self._next_time() - key_s) < 1e-6
-
-    def _key_frame_at(self, time_s: float) -> float | None:
-        """Time of the first frame at or after ``time_s`` if that is a key frame, from packets that are not decoded.
-
-        None, too, if no packet is of a frame before it: some formats seek to a later key frame than they should.
-        """
-        first_s, is_key, behind, is_from_before = float("inf"), False, 0, False
         try:
-            for packet in islice(self._packets, SCANNED_PACKETS):
-                if packet.pts is None or packet.is_corrupt or behind == REORDERED_PACKETS:
-                    break
-                packet_s = float(packet.pts * packet.time_base) - self._start_s
-                is_from_before |= packet_s < time_s
-                if time_s <= packet_s < first_s:
-                    first_s, is_key = packet_s, packet.is_keyframe
-                behind += first_s < float("inf")
+            key_s = key_frame_at(self._packets, self._start_s, time_s - 1e-6)
         except (self._av.error.FFmpegError, IndexError):  # damaged: what is decoded tells
-            return None
-        return first_s if is_key and is_from_before else None
+            return False
+        return key_s is not None and self._jump(key_s + 0.1 / self._fps) and abs(self._next_time() - key_s) < 1e-6
 
     def _jump_before(self, time_s: float) -> bool:
         """Seek to a key frame at or before ``time_s``; False if that is not possible in this file."""
