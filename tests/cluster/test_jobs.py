@@ -1,5 +1,6 @@
 """Which recordings a batch has, and what it refuses before any work starts."""
 
+import pickle
 import socket
 from pathlib import Path
 
@@ -77,6 +78,12 @@ def test_nothing_found_and_twice_the_same_are_refused(videos):
         find_sources([str(videos), str(videos / "b.mp4")])
     with pytest.raises(FileNotFoundError):
         find_sources([str(videos / "c.mp4")])
+
+
+def test_a_recording_takes_no_more_memory_once_it_was_sent_to_a_worker(videos):
+    (job,) = make_jobs([RunRequest(SourceRequest("a.mp4"))], videos, 25)
+    assert pickle.loads(pickle.dumps(job)) == job
+    assert not any(hasattr(sent, "__dict__") for sent in (job, job.request, job.request.source))
 
 
 def test_two_recordings_of_one_name_are_refused(videos):

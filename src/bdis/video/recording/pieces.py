@@ -253,8 +253,20 @@ def _append(name: str, plan: RecordingPlan, made: list[Path], logs: list[list[Fr
     try:
         for path, log in zip(made, logs):
             writer.append(path / output.path, log)
+            if output.is_video:
+                _leave_cache(path / output.path)
     finally:
         writer.close()
+
+
+def _leave_cache(path: Path) -> None:
+    """Tell the system that a file is not read again soon, so that its memory serves the file that is being written.
+
+    Otherwise both stay in memory, which is gigabytes for an hour of video, and other files must leave.
+    """
+    if hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _move(source: Path, target: Path) -> bool:

@@ -35,7 +35,7 @@ TIME_TOLERANCE_S = 1e-6  # a time may differ by less than this after it was writ
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """What to record of a source, and how; as the options of ``bdis run``.
 
