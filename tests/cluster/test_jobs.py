@@ -2,7 +2,9 @@
 
 import pickle
 import socket
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,6 +32,7 @@ def test_a_folder_of_videos_is_its_videos_in_order(videos):
 
 
 def test_a_folder_without_videos_is_one_source(tmp_path):
+    (tmp_path / "left").mkdir()
     assert find_sources([str(tmp_path)]) == [(str(tmp_path.resolve()), None)]
 
 
@@ -78,12 +81,39 @@ def test_nothing_found_and_twice_the_same_are_refused(videos):
         find_sources([str(videos), str(videos / "b.mp4")])
     with pytest.raises(FileNotFoundError):
         find_sources([str(videos / "c.mp4")])
+    (videos / "empty").mkdir()
+    with pytest.raises(BadRequest, match="is empty"):
+        find_sources([str(videos / "empty")])
 
 
 def test_a_recording_takes_no_more_memory_once_it_was_sent_to_a_worker(videos):
     (job,) = make_jobs([RunRequest(SourceRequest("a.mp4"))], videos, 25)
     assert pickle.loads(pickle.dumps(job)) == job
     assert not any(hasattr(sent, "__dict__") for sent in (job, job.request, job.request.source))
+
+
+def test_map_recordings_passes_options_of_the_source_and_of_the_run_on(videos):
+    pytest.importorskip("distributed")
+    from bdis.cluster import map_recordings
+
+    client = SimpleNamespace(submit=lambda function, job, pure: job)
+    place, cameras = str(videos / "b.mp4"), GivenCameras(focal=500, baseline=5)
+    (job,) = map_recordings(client, [place], videos, cameras=cameras, layout="top-bottom", fps=30.0, every=2)
+    assert job.request == RunRequest(SourceRequest(place, layout="top-bottom", fps=30.0, cameras=cameras), every=2)
+    with pytest.raises(TypeError, match="colour"):
+        map_recordings(client, [place], videos, colour="red")
+
+
+def test_a_file_that_only_this_machine_sees_is_told_as_such(videos):
+    from bdis.cluster.batch import _with_hint
+
+    place = str(videos / "b.mp4")
+    (job,) = make_jobs([RunRequest(SourceRequest(place))], videos / "out", 25)
+    reason = f"{place}: no such file or folder, camera or URL (on node7)"
+    assert "must see it under the same path" in _with_hint(reason, job)
+    assert _with_hint(f"{place} is damaged", job) == f"{place} is damaged"
+    (videos / "b.mp4").unlink()
+    assert _with_hint(reason, job) == reason
 
 
 def test_two_recordings_of_one_name_are_refused(videos):
@@ -109,6 +139,8 @@ def test_a_name_never_leaves_the_folder_or_hides():
         (["render:plane", "--scheduler", "host"], 2, ["tcp://host:8786"]),
         (["render:plane", "--scheduler", "tcp://h:1", "--slurm", "cores=1,memory=1GB,time=1:00"], 2, ["not both"]),
         (["render:plane", "--slurm", "cores=4"], 2, ["lacks memory, time"]),
+        (["render:plane", "--slurm", "cores=4,memory=lots,time=1:00"], 2, ["memory=lots", "16GB"]),
+        (["render:plane", "--slurm", "cores=4,memory=1GB,time=tomorrow"], 2, ["time=tomorrow", "04:00:00"]),
         (["render:plane", "--slurm", "cores=4,memory=1GB,time=1:0,partition=a b;rm"], 2, ["letters, digits"]),
         (["render:plane", "--calib", "no-such.yaml"], 1, ["no-such.yaml: no such file"]),
         (["render:plane", "--tls-ca", "x"], 2, ["given together"]),
@@ -155,3 +187,38 @@ def test_dry_run_of_slurm_shows_the_script(capsys, tmp_path):
     for line in ("#SBATCH -p cpu", "#SBATCH --cpus-per-task=8", "#SBATCH -t 04:00:00", "--nworkers 8", "--nthreads 1"):
         assert line in said
     assert not (tmp_path / "out").exists()
+
+
+def test_dry_run_of_a_benchmark_shows_script_frames_and_methods(capsys, tmp_path):
+    pytest.importorskip("dask_jobqueue")
+    from bdis.cli.app import run
+
+    scene = "render:plane,frames=3,height=48,width=64"
+    slurm = ["--slurm", "cores=8,memory=16GB,time=04:00:00", "--dry-run", "-o", str(tmp_path / "out")]
+    assert run(["batch", "bench", scene, "--sweep", "patch_size=6,8", *slurm]) == 0
+    said = capsys.readouterr().out
+    for text in ("#SBATCH --cpus-per-task=8", scene, "3", "patch_size=6", "patch_size=8"):
+        assert text in said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("sbatch", "words"),
+    [
+        (None, "this machine has no sbatch"),
+        ("echo 'sbatch: error: invalid partition specified: cpu' >&2; exit 1", "invalid partition specified: cpu"),
+        ("echo no number", "SLURM does not take the jobs"),
+    ],
+)
+def test_jobs_that_slurm_does_not_take_are_one_line_at_once(capsys, tmp_path, monkeypatch, sbatch, words):
+    pytest.importorskip("dask_jobqueue")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    if sbatch is not None:
+        (programs / "sbatch").write_text(f"#!/bin/sh\n{sbatch}\n")
+        (programs / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    slurm = ["--slurm", "partition=cpu,cores=1,memory=1GB,time=1:00", "-o", tmp_path / "out"]
+    begin = time.monotonic()
+    fails(capsys, ["batch", "run", "render:plane,frames=2,height=48,width=64", *slurm], 1, words)
+    assert time.monotonic() - begin < 60  # the default of --wait is 300 s

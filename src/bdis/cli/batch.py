@@ -13,7 +13,7 @@ from . import terminal
 from .batch_bench import bench
 from .batch_progress import batch_progress
 from .camera_options import CameraOptions
-from .cluster_options import ClusterOptions, say_connection
+from .cluster_options import ClusterOptions, say_connection, say_script
 from .option_groups import with_option_groups, with_usage_errors
 from .options import Debug, Json, Out
 from .record_options import RecordOptions
@@ -146,12 +146,7 @@ def _options_of(job: Job) -> dict[str, Any]:
 
 def _show_plan(jobs: list[Job], choice: ClusterChoice) -> None:
     """What would be done."""
-    script = None
-    if choice.slurm is not None:
-        from ..cluster.slurm import slurm_script
-
-        script = slurm_script(choice.slurm, choice.security())
-        terminal.say(f"jobs of SLURM: {choice.workers or 1}, with this script:\n\n{script}")
+    script = say_script(choice)
     terminal.table([(job.request.source.source, str(job.folder)) for job in jobs], ("source", "written to"))
     terminal.give(
         {"script": script, "recordings": [{"source": job.request.source.source, "folder": job.folder} for job in jobs]}
@@ -189,12 +184,15 @@ def status(
     \b
     bdis batch status depth
     """
-    from ..cluster.journal import read_bench_progress, read_status
+    from ..cluster.journal import REPORT, read_bench_progress, read_status
 
     bench = read_bench_progress(out)
     if bench is not None:
-        running = "is running" if bench["is_running"] else "is not running"
-        terminal.say(f"the benchmark in {out} {running}: {bench['part']}, {bench['done']} of {bench['total']}")
+        if bench["is_finished"]:
+            terminal.say(f"the benchmark in {out} has ended: {out / REPORT}")
+        else:
+            running = "is running" if bench["is_running"] else "is not running; its command resumes it"
+            terminal.say(f"the benchmark in {out} {running}: {bench['part']}, {bench['done']} of {bench['total']}")
         terminal.give(bench)
         return
     found = read_status(out)

@@ -12,7 +12,7 @@ import typer
 from ..common.assignments import split_assignments
 from . import terminal
 from .bench import as_dict, kind_and_place, print_rows
-from .cluster_options import ClusterOptions, say_connection
+from .cluster_options import ClusterOptions, say_connection, say_script
 from .options import Debug, Json, Out
 from .terminal import UsageError
 
@@ -93,7 +93,8 @@ def bench(
     request = _request(datasets, methods or [], sweep or [], kind, option or [], frames, rounds, occluded, assess)
     choice = cluster.choice()
     if cluster.dry_run:
-        raise UsageError("--dry-run is for bdis batch run")
+        _show_plan(request, choice)
+        return
     terminal.mode.interrupted = f"interrupted; the same command continues from here (finished work is in {out})"
     outcome = _measured(request, choice, out)
     _write(outcome, request, out)
@@ -149,6 +150,16 @@ def _dataset(where: str, kind: str | None, options: list[str], frames: int | Non
         raise UsageError(f"--option {', '.join(unknown)}: {place} ({found}) does not have it")
     here = tuple(sorted(given.items()))
     return DatasetRequest(f"{place} {found} {list(here)}", place, found, here, frames)
+
+
+def _show_plan(request: BenchRequest, choice: ClusterChoice) -> None:
+    """What would be done."""
+    plan, script = request.plan(), say_script(choice)
+    counts = {each.place: len(chosen.data) for each, chosen in zip(request.datasets, plan.choices)}
+    methods = [each.name for each in plan.methods]
+    terminal.table([(place, str(count)) for place, count in counts.items()], ("data set", "frames"))
+    terminal.table([(name,) for name in methods], ("method",))
+    terminal.give({"script": script, "frames": counts, "methods": methods})
 
 
 def _measured(request: BenchRequest, choice: ClusterChoice, out: Path) -> Outcome:

@@ -61,6 +61,17 @@ class ClusterOptions:
         )
 
 
+def say_script(choice: ClusterChoice) -> str | None:
+    """Print what SLURM would get for a job, which is returned; None without SLURM."""
+    if choice.slurm is None:
+        return None
+    from ..cluster.slurm import slurm_script
+
+    script = slurm_script(choice.slurm, choice.security())
+    terminal.say(f"jobs of SLURM: {choice.workers or 1}, with this script:\n\n{script}")
+    return script
+
+
 def say_connection(connection: Connection) -> None:
     """Print what to know about a connection, and where Dask shows the work."""
     for text in connection.warnings:

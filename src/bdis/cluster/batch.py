@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,7 +92,17 @@ class Batch(Conductor):
         if self._journal.states[job.name].state == "failed":
             return
         self.drop(step.item)
-        self._tell(job.name, "failed", reason=reason)
+        self._tell(job.name, "failed", reason=_with_hint(reason, job))
 
     def _tell(self, name: str, event: str, **facts: Any) -> None:
         self._told(self._journal.add(name, event, **facts))
+
+
+def _with_hint(reason: str, job: Job) -> str:
+    """Why a recording failed; of a file that a worker does not find, though it is here, what that means."""
+    source = job.request.source
+    given = [source.source, source.right, *source.cameras.calib]
+    is_here = any(path is not None and str(path) in reason and os.path.exists(path) for path in given)
+    if is_here and "no such" in reason.lower():
+        return f"{reason}; it is there on this machine: all machines must see it under the same path"
+    return reason

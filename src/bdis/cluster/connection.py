@@ -49,11 +49,14 @@ class Connection:
         Address of Dask's page about the work; None if there is none.
     warnings : list of str
         What the user should know about the connection.
+    refused : list of str
+        Why jobs of SLURM could not be submitted.
     """
 
     def __init__(self, client: Any, cluster: Any = None):
         self.client, self._cluster = client, cluster
         self.warnings: list[str] = []
+        self.refused: list[str] = getattr(cluster, "refused", [])
         self.dashboard = _dashboard(client)
 
     def threads(self) -> dict[str, int]:
@@ -204,7 +207,8 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
     Raises
     ------
     ValueError
-        There are none, or one has no bdis, another version of it or of Dask, or does not see the folder.
+        There are none, SLURM does not take them, or one has no bdis, another version of it or of Dask, or does not see
+        the folder.
     """
     client = connection.client
     own = {name: importlib.metadata.version(name) for name in ("dask", "distributed")}
@@ -212,6 +216,8 @@ def check_workers(connection: Connection, out: Path, wait_s: float) -> None:
         _check_versions("the scheduler", client.get_versions()["scheduler"], own)
     end = time.monotonic() + wait_s
     while not connection.threads():
+        if connection.refused:
+            raise ValueError(f"SLURM does not take the jobs: {connection.refused[0]}")
         if time.monotonic() > end:
             raise ValueError(f"the scheduler has no workers after {wait_s:g} s; start some, or wait longer with --wait")
         time.sleep(0.2)

@@ -100,6 +100,8 @@ def _expand(text: str, base: Path, *, is_line: bool = False) -> list[tuple[str, 
         found = (Path(each) for each in sorted(glob.glob(str(path), recursive=True)))
         return [source for each in found if not _is_result(each) for source in _expand(str(each), Path())]
     if path.is_dir():
+        if not any(path.iterdir()):
+            raise BadRequest(f"{path} is empty")
         videos = sorted(each for each in path.iterdir() if each.suffix.lower() in RECORDINGS and _is_meant(each))
         return [(str(each.resolve()), None) for each in videos or [path]]  # else a folder of images, one source
     if path.is_file() and path.suffix.lower() == LIST:

@@ -20,6 +20,7 @@ from ..video.recording.recording_folder import lock_folder, make_folder
 from .jobs import PIECES, WORK_FOLDER
 
 PLAN, JOURNAL, BENCH = "batch.json", "journal.jsonl", "bench.json"
+REPORT = "report.html"  # what a benchmark writes when it has ended
 FORMAT = "bdis-batch"
 
 
@@ -262,7 +263,7 @@ class BenchProgress:
 
 
 def read_bench_progress(out: Path) -> dict[str, Any] | None:
-    """What :meth:`BenchProgress.tell` was told last, and "is_running"; None if there is no benchmark in a folder.
+    """What :meth:`BenchProgress.tell` was told last, "is_running" and "is_finished"; None without a benchmark.
 
     Raises
     ------
@@ -275,7 +276,9 @@ def read_bench_progress(out: Path) -> dict[str, Any] | None:
     found = load_json(folder / BENCH)
     if not isinstance(found, dict) or set(found) != {"part", "done", "total"}:
         raise ValueError(f"{folder / BENCH} is damaged")
-    return {**found, "is_running": _is_running(folder)}
+    is_running, report = _is_running(folder), out / REPORT
+    is_written = report.is_file() and report.stat().st_mtime >= (folder / BENCH).stat().st_mtime
+    return {**found, "is_running": is_running, "is_finished": is_written and not is_running}
 
 
 def _is_running(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,8 @@ def map_recordings(
         Cut recordings into pieces of so many frames (a multiple of 25), so that one uses many workers.  Then all
         sources are opened before this function returns.  Default: a recording is one task.
     **options
-        Of ``bdis.video.recording.run_request.RunRequest``: save, every, start, stop, preset, assignments,
+        Of :class:`bdis.video.opened_source.SourceRequest`: layout, squeezed, deinterlace, fps, topics, tolerance_ms;
+        and of :class:`bdis.video.recording.run_request.RunRequest`: save, every, start, stop, preset, assignments,
         average_frames, max_depth_mm, near_far, steps_per_mm.
 
     Returns
@@ -95,8 +96,10 @@ def map_recordings(
     ...     future.result().name, frames.result()
     ('render-plane-frames-3-height-48-width-64', 3)
     """
+    names = {each.name for each in fields(SourceRequest)}
+    views = {name: options.pop(name) for name in names & options.keys()}
     requests = [
-        RunRequest(SourceRequest(left, right, cameras=cameras or GivenCameras()), **options)
+        RunRequest(SourceRequest(left, right, cameras=cameras or GivenCameras(), **views), **options)
         for left, right in find_sources([str(source) for source in sources])
     ]
     jobs = make_jobs(requests, Path(out), piece_frames or WHOLE)

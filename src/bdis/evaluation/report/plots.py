@@ -113,14 +113,14 @@ def pareto_picture(rows: Sequence[Row], on_front: Sequence[bool]) -> bytes:
         axis.plot(
             [x for x, *_ in others], [y for _, y, *_ in others], "o", color="#9aa1a8", label="beaten by one of them"
         )
-        for x, y, name, _ in front:
-            axis.annotate(
-                printable(name), (x, y), xytext=(5, 5), textcoords="offset points", fontsize=7, parse_math=False
-            )
+        for number, (x, y, name, _) in enumerate(front, 1):  # names would cover each other
+            axis.plot([x], [y], "o", color=color_of(0), label=f"{number}: {printable(name)}")
+            axis.annotate(str(number), (x, y), xytext=(5, 5), textcoords="offset points")
         axis.set_xlabel("median time per frame, ms, one core")
         axis.set_ylabel(f"mean error, {_unit(list(rows))}")
         axis.set_title(printable(rows[0].group), parse_math=False)
-        axis.legend()
+        for text in figure.legend(loc="outside lower center", fontsize=8, ncols=2).get_texts():
+            text.set_parse_math(False)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()
