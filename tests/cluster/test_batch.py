@@ -10,7 +10,10 @@ from bdis.cluster.batch import _BEGIN, Batch
 from bdis.cluster.cluster_choice import ClusterChoice
 from bdis.cluster.conductor import Failed, Step
 from bdis.cluster.connection import Connection, check_workers
+from bdis.cluster.jobs import Job
 from bdis.cluster.journal import Journal
+from bdis.video.opened_source import SourceRequest
+from bdis.video.recording.run_request import RunRequest
 from tests.cli.commands import bdis_command, needs_posix
 from tests.cli.recordings import contents
 from tests.cluster.processes import Processes, kill, start_command, wait_until
@@ -111,7 +114,7 @@ class Scheduler:
 @pytest.fixture
 def batch(tmp_path):
     with Journal(tmp_path, {}, ["a"]) as journal:
-        batch = Batch([SimpleNamespace(name="a")], journal, ClusterChoice())
+        batch = Batch([Job("a", RunRequest(SourceRequest("a.mp4")), tmp_path, 25)], journal, ClusterChoice())
         batch.states = journal.states
         yield batch
 

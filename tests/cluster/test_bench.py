@@ -60,7 +60,7 @@ def test_a_sweep_on_this_machine_writes_a_table_and_a_front(tmp_path, capsys):
     assert {line["on_front"] for line in lines} <= {"True", "False"}
     assert (tmp_path / "pareto-rendered-plane.png").read_bytes()[1:4] == b"PNG"
     assert run(["batch", "status", str(tmp_path)]) == 0
-    assert "is not running: time of rendered plane, 6 of 6" in capsys.readouterr().out
+    assert f"has ended: {tmp_path / 'report.html'}" in "".join(capsys.readouterr().out.splitlines())
 
 
 def test_a_benchmark_in_work_is_told_to_other_terminals_and_not_disturbed(tmp_path, capsys):
@@ -70,6 +70,8 @@ def test_a_benchmark_in_work_is_told_to_other_terminals_and_not_disturbed(tmp_pa
         assert "is running: accuracy, 2 of 3" in capsys.readouterr().out
         arguments = ["batch", "bench", SCENE, "--methods", "bm", "-o", tmp_path]
         fails(capsys, arguments, 1, "another process is recording into")
+    assert run(["batch", "status", str(tmp_path)]) == 0
+    assert "is not running; its command resumes it: accuracy, 2 of 3" in capsys.readouterr().out
 
 
 def row(error, time_ms):
