@@ -243,7 +243,7 @@ class BenchProgress:
     ...     with BenchProgress(Path(folder)) as progress:
     ...         progress.tell("accuracy", 3, 6)
     ...     read_bench_progress(Path(folder))
-    {'part': 'accuracy', 'done': 3, 'total': 6, 'is_running': False}
+    {'part': 'accuracy', 'done': 3, 'total': 6, 'is_running': False, 'is_finished': False}
     """
 
     def __init__(self, out: Path):
