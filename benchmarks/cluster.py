@@ -1,7 +1,7 @@
 """Batches beside ``bdis run``: speed-up with one and two workers, overhead per piece, many short recordings.
 
     python -m benchmarks.cluster --minutes 30 --recordings 10000
-    python -m benchmarks.cluster --minutes 30 --recordings 0 --preset fast --runs one,2
+    python -m benchmarks.cluster --minutes 30 --recordings 0 --runs one,2
 
 On a quiet machine with two cores or more; on another, compare the times of the processor. With the default sizes it
 takes a few minutes.

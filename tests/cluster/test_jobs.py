@@ -89,7 +89,8 @@ def test_nothing_found_and_twice_the_same_are_refused(videos):
 def test_a_recording_takes_no_more_memory_once_it_was_sent_to_a_worker(videos):
     (job,) = make_jobs([RunRequest(SourceRequest("a.mp4"))], videos, 25)
     assert pickle.loads(pickle.dumps(job)) == job
-    assert not any(hasattr(sent, "__dict__") for sent in (job, job.request, job.request.source))
+    sent = [job, job.request, job.request.source, job.request.source.cameras, job.request.bag]
+    assert not any(hasattr(each, "__dict__") for each in sent)
 
 
 def test_map_recordings_passes_options_of_the_source_and_of_the_run_on(videos):

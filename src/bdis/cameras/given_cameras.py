@@ -40,7 +40,7 @@ class LoadedCameras(NamedTuple):
     remarks: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GivenCameras:
     """The cameras as a user gives them: a calibration file, or focal length and baseline, or nothing.
 

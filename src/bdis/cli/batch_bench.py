@@ -192,17 +192,18 @@ def _measured(request: BenchRequest, choice: ClusterChoice, out: Path) -> Outcom
 
 def _write(outcome: Outcome, request: BenchRequest, out: Path) -> None:
     """Write and print tables, report and, of a sweep, the Pareto front."""
+    from ..cluster.journal import REPORT
     from ..evaluation.report.comparison import frame_tables
     from ..evaluation.report.html import write_report
     from ..evaluation.summary import summarise, write_tables
 
     rows, command = summarise(outcome), shlex.join(["bdis", *sys.argv[1:]])
     tables = frame_tables(outcome)
-    files = ["report.html", "summary.csv", "frames.csv", "results.json"]
+    files = [REPORT, "summary.csv", "frames.csv", "results.json"]
     with terminal.working("writing the report"):
         write_tables(out, outcome, rows, command)
         write_report(
-            out / "report.html", rows, outcome.samples, command, title="Stereo matching benchmark", tables=tables,
+            out / REPORT, rows, outcome.samples, command, title="Stereo matching benchmark", tables=tables,
             notes=[], set_up=outcome.set_up,
         )  # fmt: skip
         if request.sweep:

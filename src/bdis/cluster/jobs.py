@@ -21,7 +21,7 @@ PIECES = "pieces"  # in that folder: a folder for each recording that somebody h
 LONGEST_NAME = 120  # characters
 
 
-# Pickling leaves a dict in every object that can have one: with slots, 10 000 recordings take 9 MB less.
+# Slots, also of all that is in it: pickling leaves a dict in every object that can have one, 0.3 kB per recording.
 @dataclass(frozen=True, slots=True)
 class Job:
     """One recording of a batch.

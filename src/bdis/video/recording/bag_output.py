@@ -16,7 +16,7 @@ from .writer import FrameWriter
 FIRST_STAMP_NS = 10**9  # of sources without stamps: the first frame is at 1 s, as a stamp of 0 means "unknown" in ROS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BagPlan:
     """What a bag has, and where.
 
