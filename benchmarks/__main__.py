@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bdis.common.machine import machine
 
-from . import accuracy, bags, beyond, live_outputs, real, report, resources, speed, streaming, uncertainty
+from . import accuracy, bags, beyond, live_outputs, others, real, report, resources, speed, streaming, uncertainty
 from .data import frame_sets
 
 SECTIONS = {
@@ -17,6 +17,8 @@ SECTIONS = {
     "steps": lambda sets, rounds: beyond.steps(sets, rounds),
     "honesty": lambda sets, rounds: uncertainty.honesty(sets),
     "uncertainty": lambda sets, rounds: uncertainty.variants(sets),
+    "assessed": lambda sets, rounds: others.assessed(sets),
+    "combined": lambda sets, rounds: others.combined(sets),
     "edges": lambda sets, rounds: beyond.edges(),
     "video": lambda sets, rounds: beyond.video(),
     "streaming": lambda sets, rounds: streaming.streaming(rounds),

@@ -115,6 +115,29 @@ def _uncertainty(found: dict) -> str:
     return _rows(header, rows)
 
 
+def _assessed(found: dict) -> str:
+    header = [
+        "method", "set", "AUSE / with a constant confidence", "inside 95 %", "error of the surest 80 %",
+        "of 80 % by its left-right check", "by its uniqueness; ours at that coverage",
+    ]  # fmt: skip
+    rows = []
+    for name, sets in found.items():
+        for set_name, m in sets.items():
+            if not m:
+                continue
+            unique = f"{m['error_unique']:.3f}; {m['error_as_unique']:.3f}" if "error_unique" in m else "-"
+            rows.append([
+                name, set_name, f"{m['ause'] / m['ause_constant']:.2f}", f"{m['within_95']:.1%}", f"{m['error']:.3f}",
+                f"{m['error_left_right']:.3f}", unique,
+            ])  # fmt: skip
+    return _rows(header, rows)
+
+
+def _combined(found: dict) -> str:
+    sets = list(next(iter(found.values())))
+    return _rows(["combined", *sets], [[name, *(f"{row[key]:.3f}" for key in sets)] for name, row in found.items()])
+
+
 def _edges(found: dict) -> str:
     header = ["method", "pixels within 10 px of an edge", "predicted", "off by more than 1 px"]
     return _rows(header, [[n, f"{m['zone']}", f"{m['predicted']}", f"{m['bad']}"] for n, m in found.items()])
@@ -205,6 +228,8 @@ _TABLES: dict[str, Callable[[dict], str]] = {
     "steps": _steps,
     "honesty": _uncertainty,
     "uncertainty": _uncertainty,
+    "assessed": _assessed,
+    "combined": _combined,
     "edges": _edges,
     "video": _video,
     "streaming": _streaming,
@@ -313,6 +338,21 @@ the paper's posterior as probability unless a variance is asked for.
 {_uncertainty(results["uncertainty"])}
 
 ![Reliability of probability and variance](docs/reliability.png)
+
+## Other matchers, assessed and combined
+
+`bdis.assess` gives a law of error to the disparities of other matchers. Errors are means over the frames of a set, in
+px on real pairs, in mm on the others. Of the pixels that a method knows 80 % are kept: the surest by that law; those
+where the disparities of both images are closest to each other, as the method finds them itself; or those that a
+stricter uniqueness leaves, at most 80 %, beside the surest by our law at the same coverage. The errors of the
+references are allowed for in the intervals.
+
+{_assessed(results["assessed"])}
+
+`bdis.combine`: the error of the combined result as a multiple of that of the best single one, all cut, by their own
+variances, to as many pixels of each frame as the one knows that knows the fewest.
+
+{_combined(results["combined"])}
 
 ## Depth edges
 

@@ -10,7 +10,7 @@ import bdis
 from bdis.evaluation.datasets import frame_of
 from bdis.evaluation.errors import Comparison
 from bdis.synthetic import render
-from benchmarks import report, uncertainty
+from benchmarks import others, report, uncertainty
 from benchmarks.real import REAL_PAIRS, real_sets
 
 
@@ -88,9 +88,62 @@ def test_other_settings_have_the_same_columns():
     assert [row["settings"] for row in cells(report.table("uncertainty", found))] == list(uncertainty.VARIANTS)
 
 
+def test_other_matchers_are_assessed_and_cut_by_their_own_checks(monkeypatch):
+    monkeypatch.setattr(others, "real_sets", dict)
+    monkeypatch.setattr(others, "ASSESSED", ("bm", "dis-flow"))
+    monkeypatch.setattr(others, "KEPT", 0.98)  # so many of this simple scene are unique
+    block, flow = cells(report.table("assessed", others.assessed({"rendered": small_frames(1)})))
+    for row in (block, flow):
+        assert float(row["AUSE / with a constant confidence"]) < 1
+        assert float(row["error of the surest 80 %"]) > 0
+        assert float(row["of 80 % by its left-right check"]) > 0
+    assert block["by its uniqueness; ours at that coverage"].count(";") == 1
+    assert flow["by its uniqueness; ours at that coverage"] == "-"
+
+
+def test_disparities_of_both_images_that_agree_are_no_distance_apart():
+    """The reference of a flat scene, as if a matcher had found it in both images; one pixel is wrong."""
+    frame = frame_of(render("plane", 64, 96, seed=1, disparity_px=8), "small", "0").without_occluded()
+    truth = frame.disparity.copy()
+    truth[20, 40] += 5
+
+    class Knows:
+        def match(self, left, right):
+            return bdis.StereoResult(truth[:, ::-1], np.ones_like(truth))
+
+    distances = others._left_right(Knows(), frame, truth)
+    assert np.median(distances) < 0.5
+    within = distances[np.isfinite(distances)]  # the left border is outside of the right image
+    assert (within > 4).sum() in (1, 2)  # the wrong one, and the one that matches it
+    assert len(within) > 0.85 * len(distances)
+
+
+def test_combined_results_are_compared_with_the_best_of_their_parts(monkeypatch):
+    monkeypatch.setattr(others, "real_sets", dict)
+    monkeypatch.setattr(others, "ASSESSED", ("bm",))
+    monkeypatch.setattr(others, "COMBINED", (("balanced",), ("balanced", "bm")))
+    rows = cells(report.table("combined", others.combined({"rendered": small_frames(2)})))
+    assert [row["combined"] for row in rows] == ["balanced", "balanced + bm"]
+    assert float(rows[0]["rendered"]) == 1
+    assert 0.5 < float(rows[1]["rendered"]) < 1.1
+
+
 def test_the_page_has_both_tables(monkeypatch):
     """With other sections left empty, as they take long to measure."""
-    shared = "real", "steps", "edges", "video", "streaming", "bags", "live", "start", "sizes", "memory"
+    shared = (
+        "real",
+        "steps",
+        "assessed",
+        "combined",
+        "edges",
+        "video",
+        "streaming",
+        "bags",
+        "live",
+        "start",
+        "sizes",
+        "memory",
+    )
     for name in ("steady", "scores", *shared):
         monkeypatch.setattr(report, f"_{name}", lambda found: "")
     names = "accuracy", "ablation", *shared

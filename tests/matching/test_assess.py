@@ -164,6 +164,25 @@ def test_agreement_averages_and_disagreement_shows_in_the_variance():
     assert far.variance[0, 0] > near.variance[0, 0]
 
 
+def test_a_result_that_is_clearly_surer_leads_though_it_is_not_the_first():
+    shape = (20, 20)
+    vague, sure = result_of(np.full(shape, 30.0), 1.0), result_of(np.full(shape, 20.0), 0.25)
+    np.testing.assert_allclose(combine([vague, sure]).disparity, 20, atol=0.05)
+    nearly = result_of(np.full(shape, 20.0), 0.9)
+    np.testing.assert_allclose(combine([vague, nearly]).disparity, 30, atol=0.05)
+
+
+def test_what_the_leader_does_not_know_is_doubted_the_more_the_surer_it_is():
+    others = result_of(np.full((20, 20), 20.0), 1.0)
+
+    def doubt(variance):
+        leading = np.full((20, 20), 20.0)
+        leading[0, 0] = np.nan
+        return combine([result_of(leading, variance), others]).variance[0, 0]
+
+    assert doubt(0.25) > 2 * doubt(0.9) > 2 * others.variance[0, 0]
+
+
 def test_what_only_some_know_is_known_and_less_sure():
     both = combine([result_of(20.0, 0.01), result_of(20.0, 0.01)])
     one = combine([result_of(20.0, 0.01), result_of(np.nan, 0.01)])

@@ -9,21 +9,24 @@ from ..common.arrays import Array
 from ..common.law import share_within
 from .result import StereoResult
 
-ROUNDS = 5  # of reweighting
-# Chosen with SGBM, BM, ELAS and DIS flow, beside `balanced` or each other, on real, rendered and the authors' pairs,
-# all cut to the smallest coverage: 13 of 48 combinations are more than 2 % worse than the best single one, 8 of the 36
-# that `balanced` leads. With 1 for the second number it was 26; with 50 it is as with 100.
-OTHERS = 4.0  # factor on the variance of all but the first when they are weighted
-UNKNOWN_TO_FIRST = 100.0  # factor on the variance of what the one to trust most does not know: it had a reason
+# Chosen with `balanced`, SGBM, BM, ELAS and DIS flow on real, rendered and the authors' pairs; `python -m benchmarks
+# --sections combined` measures it. Half or double of each number changes little.
+OTHERS = 4.0  # factor on the variances of all but the most trusted result when they are weighted
+AGREEMENT = 3.0  # exponent: how fast the weight of a disparity falls with its distance
+SURER = 0.9  # another result is trusted most if its mean sigma is smaller than this, relative to the first one's
+UNKNOWN_TO_LEADER = 50.0  # factor on the variance of what the most trusted one does not know: it had a reason,
+LEAD = 4.0  # the better the surer it is than the others: exponent of the ratio of mean sigmas
+FEWEST_COMMON = 100  # pixels that all know, to compare their sigmas
 
 
 def combine(results: Sequence[StereoResult]) -> StereoResult:
     """The most probable disparity of each pixel, given what several matchers say of it.
 
-    Each result brings a Student's t around its disparity.  Where they agree the disparities are averaged by their
-    precision; where they do not, the surer ones win and the disagreement is part of the variance, as is that some know
-    nothing of a pixel, most of all the first one.  Matchers see the same images and make the same errors, so that
-    agreement between them does not make the variance smaller than theirs.
+    One result leads: the first, unless another is clearly surer on average where all know something.  Disparities
+    that agree with its are averaged by their precision; others do not move it, but the disagreement is part of the
+    variance, as is that some know nothing of a pixel, most of all the leader.  What it does not know comes from the
+    surest of the others.  Matchers see the same images and make the same errors, so that agreement between them does
+    not make the variance smaller than theirs.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     >>> sure, unsure = StereoResult(20 * one, one, 0.01 * one), StereoResult(21 * one, one, 0.25 * one)
     >>> result = combine([sure, unsure])
     >>> f"{result.disparity[0, 0]:.2f} px, sigma {np.sqrt(result.variance[0, 0]):.2f} px"
-    '20.01 px, sigma 0.13 px'
+    '20.00 px, sigma 0.13 px'
     """
     if not results:
         raise ValueError("there are no results to combine")
@@ -85,17 +88,33 @@ def _check(result: Any, name: str) -> None:
 
 
 def _most_probable(disparities: Array, variances: Array) -> tuple[Array, Array]:
-    """Where the product of the laws is largest, from the surest one on, and its variance; an infinite one = unknown."""
+    """Disparity and variance of each pixel; an infinite variance = unknown."""
     variances = np.maximum(variances, np.float32(1e-8))
-    doubted = variances.copy()
-    doubted[1:] *= np.float32(OTHERS)
-    best = np.take_along_axis(disparities, doubted.argmin(0)[None], 0)[0]
-    for _ in range(ROUNDS):
-        weights = 1 / (doubted + (disparities - best) ** 2)
-        best = (weights * disparities).sum(0) / np.maximum(weights.sum(0), np.float32(1e-30))
     is_known = np.isfinite(variances)
-    spread = np.where(is_known, variances + (disparities - best) ** 2, 0)
-    variance = (weights * spread).sum(0) / np.maximum(weights.sum(0), np.float32(1e-30))
+    leader, lead = _leader(variances, is_known)
+    doubted = OTHERS * variances
+    doubted[leader] = variances[leader]
+    surest = np.where(is_known[leader], leader, doubted.argmin(0))
+    start = np.take_along_axis(disparities, surest[None], 0)[0]
+    agreement = (1 + (disparities - start) ** 2 / doubted) ** -AGREEMENT
+    disparity = _mean(disparities, agreement / doubted)
+    distances = (disparities - disparity) ** 2
+    variance = _mean(np.where(is_known, variances + distances, 0), 1 / (doubted + distances))
     variance *= len(variances) / np.maximum(is_known.sum(0), 1)  # not all know it
-    variance = np.where(is_known[0], variance, UNKNOWN_TO_FIRST * variance)
-    return best.astype(np.float32), variance.astype(np.float32)
+    variance *= np.where(is_known[leader], 1, UNKNOWN_TO_LEADER * lead[surest] ** LEAD)
+    return disparity.astype(np.float32), variance.astype(np.float32)
+
+
+def _leader(variances: Array, is_known: Array) -> tuple[int, Array]:
+    """Which result is trusted most, and how many times larger the mean sigma of each is, at least 1."""
+    in_common = is_known.all(0)
+    if np.count_nonzero(in_common) < FEWEST_COMMON:
+        return 0, np.ones(len(variances))
+    sigmas = np.sqrt(variances[:, in_common]).mean(1, dtype=np.float64)
+    leader = int(sigmas.argmin()) if sigmas.min() < SURER * sigmas[0] else 0
+    return leader, np.maximum(sigmas / sigmas[leader], 1)
+
+
+def _mean(values: Array, weights: Array) -> Array:
+    """Weighted mean over the results; 0 where nothing has a weight."""
+    return np.asarray((weights * values).sum(0) / np.maximum(weights.sum(0), np.float32(1e-30)))

@@ -16,7 +16,7 @@ from .pair import GreyPair, check_max_disparity, finished, grey_pair
 
 SGBM_BLOCK = 7
 BM_BLOCK = 15  # without smoothing only a larger block is distinctive
-UNIQUENESS = 10  # %, by how much the best cost must win
+UNIQUENESS = 10  # %
 SPECKLE_WINDOW = 100  # px, smaller regions are removed
 MODES = {"sgbm": "STEREO_SGBM_MODE_SGBM", "sgbm-3way": "STEREO_SGBM_MODE_SGBM_3WAY", "bm": None}
 FLOW_PRESETS = {"medium": "DISOPTICAL_FLOW_PRESET_MEDIUM", "ultrafast": "DISOPTICAL_FLOW_PRESET_ULTRAFAST"}
@@ -69,6 +69,8 @@ class OpenCVStereo(_Kept):
     whole_width : bool
         Pad the images, so that the left columns, for which not every disparity is inside the image, are matched too.
         OpenCV leaves them unknown otherwise.
+    uniqueness : int
+        %, by how much the best cost must win.
 
     Raises
     ------
@@ -85,11 +87,18 @@ class OpenCVStereo(_Kept):
     4.0
     """
 
-    def __init__(self, kind: str = "sgbm", max_disparity: float | None = None, whole_width: bool = True):
+    def __init__(
+        self,
+        kind: str = "sgbm",
+        max_disparity: float | None = None,
+        whole_width: bool = True,
+        uniqueness: int = UNIQUENESS,
+    ):
         if kind not in MODES:
             raise ValueError(f"unknown kind {kind!r}; there are {', '.join(MODES)}")
         super().__init__()
         self.kind, self.max_disparity, self.whole_width = kind, check_max_disparity(max_disparity), whole_width
+        self.uniqueness = uniqueness
         _cv2()
 
     def match(self, left: Any, right: Any) -> StereoResult:
@@ -148,7 +157,7 @@ class OpenCVStereo(_Kept):
     def _matcher(self, cv2: Any, count: int) -> Any:
         if self.kind == "bm":
             matcher = cv2.StereoBM.create(numDisparities=count, blockSize=BM_BLOCK)
-            matcher.setUniquenessRatio(UNIQUENESS)
+            matcher.setUniquenessRatio(self.uniqueness)
             matcher.setSpeckleWindowSize(SPECKLE_WINDOW)
             matcher.setSpeckleRange(FIXED_POINT)  # 1 px: unlike SGBM's, this one is not multiplied by 16
             matcher.setDisp12MaxDiff(1)
@@ -156,7 +165,7 @@ class OpenCVStereo(_Kept):
         area = SGBM_BLOCK**2
         return cv2.StereoSGBM.create(
             minDisparity=0, numDisparities=count, blockSize=SGBM_BLOCK, P1=8 * area, P2=32 * area, disp12MaxDiff=1,
-            uniquenessRatio=UNIQUENESS, speckleWindowSize=SPECKLE_WINDOW, speckleRange=1,
+            uniquenessRatio=self.uniqueness, speckleWindowSize=SPECKLE_WINDOW, speckleRange=1,
             mode=getattr(cv2, str(MODES[self.kind])),
         )  # fmt: skip
 
