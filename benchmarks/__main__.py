@@ -19,6 +19,7 @@ SECTIONS = {
     "uncertainty": lambda sets, rounds: uncertainty.variants(sets),
     "assessed": lambda sets, rounds: others.assessed(sets),
     "combined": lambda sets, rounds: others.combined(sets),
+    "common": lambda sets, rounds: others.common(),
     "edges": lambda sets, rounds: beyond.edges(),
     "video": lambda sets, rounds: beyond.video(),
     "streaming": lambda sets, rounds: streaming.streaming(rounds),

@@ -1,12 +1,14 @@
-"""What `bdis.assess` and `bdis.combine` make of the disparities of other matchers."""
+"""What `bdis.assess` and `bdis.combine` make of other matchers' disparities, and which errors all have in common."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import cv2
 import numpy as np
 
 import bdis
 from bdis.common.arrays import Array
+from bdis.common.law import sigmas
 from bdis.evaluation.baselines import METHODS
 from bdis.evaluation.baselines.opencv import OpenCVStereo
 from bdis.evaluation.confidence import ause
@@ -22,6 +24,8 @@ ASSESSED = "sgbm", "bm", "elas", "dis-flow"
 KEPT = 0.8  # share of its pixels that a method is cut to
 STRICTER = range(15, 100, 5)  # %, uniqueness that is asked of OpenCV's matchers, instead of 10
 OURS = "balanced"
+SMOOTH_PX = 40  # standard deviation of the Gaussian whose mean is the smooth part of an error
+LARGEST_PX = 3.0  # larger errors are mismatches, and count as this
 COMBINED = (
     *((OURS, other) for other in ASSESSED),
     (OURS, "sgbm", "elas"),
@@ -60,6 +64,47 @@ def combined(sets: dict[str, list[Frame]]) -> dict:
             together, *alone = np.nanmean(rows, axis=0)
             found[" + ".join(names)][set_name] = float(together / min(alone))
     return found
+
+
+def common() -> dict:
+    """For each real pair: how far errors agree with those of other matchers, and our intervals without what is smooth.
+
+    Different matchers make different errors.  What they have in common is an error of the reference, or of the cameras.
+    """
+    return {frame.name: _in_common(frame) for frames in real_sets().values() for frame in frames}
+
+
+def _in_common(frame: Frame) -> dict[str, float]:
+    result = _with_law(OURS, frame)
+    reference = np.asarray(frame.disparity)
+    ours = np.clip(result.disparity - reference, -LARGEST_PX, LARGEST_PX)
+    known = np.isfinite(ours)
+    smooth = _smooth(ours, known)
+    variance = result.known_variance() + REFERENCE_SIGMA_PX.get(frame.name, 0.0) ** 2
+    figures = {
+        "smooth_px": float(np.sqrt((smooth[known] ** 2).mean())),
+        "within_95": _share_within_95(result.disparity - reference, variance),
+        "within_95_without": _share_within_95(result.disparity - reference - smooth, variance),
+    }
+    for name in ASSESSED:
+        given = matcher_for(METHODS[name], frame).match(frame.left, frame.right).disparity
+        theirs = np.clip(given - reference, -LARGEST_PX, LARGEST_PX)
+        both = known & np.isfinite(theirs)
+        figures[name] = float(np.corrcoef(_smooth(ours, both)[both], _smooth(theirs, both)[both])[0, 1])
+    return figures
+
+
+def _smooth(error: Array, known: Array) -> Array:
+    """Gaussian mean of the known errors around each pixel, px."""
+    total, weight = (
+        cv2.GaussianBlur(part.astype(np.float32), (0, 0), SMOOTH_PX) for part in (np.where(known, error, 0), known)
+    )
+    return np.asarray(total / np.maximum(weight, 1e-3))
+
+
+def _share_within_95(error: Array, variance: Array) -> float:
+    known = np.isfinite(error)
+    return float((np.abs(error[known]) <= sigmas(0.95) * np.sqrt(variance[known])).mean())
 
 
 def _with_law(name: str, frame: Frame) -> bdis.StereoResult:
@@ -121,8 +166,8 @@ def _left_right(matcher, frame: Frame, disparity: Array) -> Array:
     there = of_right[rows, np.clip(place, 0, disparity.shape[1] - 1)]
     distance = np.abs(disparity - there)
     distance = np.where(np.isnan(distance) | (place < 0), np.inf, distance).astype(np.float32)
-    sigmas = bdis.StereoResult(disparity, np.ones_like(disparity), distance**2)  # compared as its pixels are
-    return np.asarray(compare(sigmas, frame).sigma_px)
+    result = bdis.StereoResult(disparity, np.ones_like(disparity), distance**2)  # compared as its pixels are
+    return np.asarray(compare(result, frame).sigma_px)
 
 
 def _stricter(name: str, frame: Frame, found: Comparison, count: int) -> dict[str, float]:

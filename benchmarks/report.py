@@ -138,6 +138,23 @@ def _combined(found: dict) -> str:
     return _rows(["combined", *sets], [[name, *(f"{row[key]:.3f}" for key in sets)] for name, row in found.items()])
 
 
+def _common(found: dict) -> str:
+    fixed = "smooth_px", "within_95", "within_95_without"
+    methods = [key for key in next(iter(found.values()), {}) if key not in fixed]
+    header = ["pair", "smooth part, rms px", *(f"correlation: {name}" for name in methods), "inside 95 %", "without it"]
+    rows = [
+        [
+            name,
+            f"{m['smooth_px']:.2f}",
+            *(f"{m[key]:.2f}" for key in methods),
+            f"{m['within_95']:.1%}",
+            f"{m['within_95_without']:.1%}",
+        ]
+        for name, m in found.items()
+    ]
+    return _rows(header, rows)
+
+
 def _edges(found: dict) -> str:
     header = ["method", "pixels within 10 px of an edge", "predicted", "off by more than 1 px"]
     return _rows(header, [[n, f"{m['zone']}", f"{m['predicted']}", f"{m['bad']}"] for n, m in found.items()])
@@ -230,6 +247,7 @@ _TABLES: dict[str, Callable[[dict], str]] = {
     "uncertainty": _uncertainty,
     "assessed": _assessed,
     "combined": _combined,
+    "common": _common,
     "edges": _edges,
     "video": _video,
     "streaming": _streaming,
@@ -353,6 +371,12 @@ references are allowed for in the intervals.
 variances, to as many pixels of each frame as the one knows that knows the fewest.
 
 {_combined(results["combined"])}
+
+Different matchers make different errors; what they have in common comes from the reference or the cameras. The smooth
+part of the error of `balanced` (Gaussian mean, 40 px wide), its correlation with that of others, and the share of its
+errors inside the interval of 95 % with and without that part, the known errors of references allowed for:
+
+{_common(results["common"])}
 
 ## Depth edges
 
