@@ -128,6 +128,21 @@ def test_texts_and_profiles_of_a_png_do_not_reach_the_terminal(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_stands_behind_a_png_does_not_take_gigabytes(tmp_path, monkeypatch):
+    """OpenCV took memory for a chunk of 2 GB that was promised behind the last one."""
+    promised = b"\x7a\0\0\0IDAT"
+    good = png(4, 3)
+    seen = []
+    decode = cv2.imdecode
+    monkeypatch.setattr(cv2, "imdecode", lambda content, how: seen.append(bytes(content)) or decode(content, how))
+    (tmp_path / "left.png").write_bytes(good + promised)
+    assert bdis.read_image(tmp_path / "left.png").shape == (3, 4)
+    assert seen == [good]
+    (tmp_path / "left.png").write_bytes(good[:-12] + chunk(b"IEND", b"more") + promised)
+    with pytest.raises(ValueError, match="left.png is a PNG that is cut short or damaged"):
+        bdis.read_image(tmp_path / "left.png")
+
+
 def test_only_the_documented_formats_reach_a_decoder(tmp_path):
     for ending in (".bmp", ".webp"):
         (tmp_path / "left.png").write_bytes(cv2.imencode(ending, np.zeros((40, 50, 3), np.uint8))[1].tobytes())

@@ -169,7 +169,9 @@ def encode_pixels(image: Array, ending: str) -> bytes:
 def _only_pixels(content: bytes, name: Place) -> bytes:
     """A PNG without its texts, profiles and animations, about which libpng would print complaints on the terminal.
 
-    Raises ValueError unless every chunk up to the last is complete and has the right checksum.
+    Nothing behind its last chunk is left either: OpenCV would take what stands there for the length of a further one,
+    and memory for so many bytes.  Raises ValueError unless every chunk up to the last is complete and has the right
+    checksum.
     """
     at, kept, has_more = _PNG_START, [content[:_PNG_START]], False
     while at + 12 <= len(content):
@@ -182,7 +184,10 @@ def _only_pixels(content: bytes, name: Place) -> bytes:
             kept.append(content[at:end])
         else:
             has_more = True
+        if kind == b"IEND" and length > 0:  # OpenCV would read on
+            break
         if kind == b"IEND":
+            has_more |= end < len(content)
             return b"".join(kept) if has_more else content  # most files have pixels only, and are not copied
         at = end
     raise ValueError(f"{name} is a PNG that is cut short or damaged, after {at} of its {len(content)} bytes")
