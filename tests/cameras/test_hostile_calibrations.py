@@ -86,6 +86,15 @@ def test_a_focal_length_of_hardly_anything_is_refused_without_an_overflow(focal)
         camera_info_pair(left, right, 1000.0, "m")
 
 
+@pytest.mark.parametrize("name", ["\x1f", "\x1c ", "\u2003", ""])
+def test_a_name_of_nothing_but_blanks_is_refused(name, tmp_path):
+    """Found by fuzzing pairs of files: Python takes some control characters for blanks, and nothing was left."""
+    path = tmp_path / "left.yaml"
+    path.write_text(f"{name}: 1\nQ: [1, 2]\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="left.yaml"):
+        read_calibration(path)
+
+
 def test_a_name_twice_is_refused(tmp_path):
     """Which of them is meant?  Two messages of a camera in one file used to become a mixture of both."""
     path = tmp_path / "rig.yaml"

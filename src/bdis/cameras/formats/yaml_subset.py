@@ -168,9 +168,10 @@ def _split_key(text: str) -> tuple[str, str] | None:
         quoted = _QUOTED_KEY.match(text)
         return None if quoted is None else (quoted[1], text[quoted.end() :].lstrip())
     end = _END_OF_KEY.search(text)
-    if end is None or end[0] != ":" or end.start() == 0:
+    if end is None or end[0] != ":":
         return None
-    return text[: end.start()].rstrip(), text[end.end() :].lstrip()
+    name = text[: end.start()].rstrip()
+    return (name, text[end.end() :].lstrip()) if name else None
 
 
 def _without_tag(text: str) -> str:
