@@ -170,7 +170,7 @@ def label_level(level, parent, settings):
 
 def add_detail(levels, labels, surface, settings):
     """px of the image for each of its pixels, from the ``surface`` and the ``labels`` of the finest level that is
-    searched, and from labels on finer levels; the label of each pixel, and the precision of the refinement.
+    searched, and from labels on finer levels; and the label of each pixel.
     """
     number = settings.finest_level
     for level in levels:
@@ -184,7 +184,7 @@ def add_detail(levels, labels, surface, settings):
     if settings.sides:
         disparity, _ = naive_detail.take_sides(left, disparity, votes, nearest, image.scale)
     grey = left / image.scale, right / image.scale
-    disparity, precision = naive_variational.refine(
+    disparity = naive_variational.refine(
         *grey,
         *image.seen,
         disparity,
@@ -192,16 +192,17 @@ def add_detail(levels, labels, surface, settings):
         settings.refinement_smoothing,
         settings.refinement_slopes,
     )
-    return disparity, nearest, precision if settings.refinement_rounds else np.inf
+    return disparity, nearest
 
 
-def judge_detail(detail, labels, precision, image, surface, known, surface_variance, settings):
+def judge_detail(detail, labels, image, surface, known, surface_variance, settings):
     """Disparity, probability and variance at full resolution; what the right camera does not see is unknown, or lies
     with the background.
     """
     wide = naive_detail.enlarged(surface, 2**settings.finest_level, detail.shape)
     mismatch = naive_detail.mismatch(*image.images, detail, image.scale)
     weights = naive_surface.DENSE_WEIGHTS if settings.dense else naive_surface.DETAIL_WEIGHTS
+    precision = naive_detail.precision(*image.images, detail, image.scale)
     variance = naive_detail.variance(detail, wide, labels, precision, surface_variance, mismatch, weights)
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
@@ -409,8 +410,8 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     if labels is not None:  # beyond the paper
         surface = found.disparity if settings.dense else found.surface
         moved = [level.moved(rows) for level in levels]
-        known, (detail, *found) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
-        disparity, variance = judge_detail(detail, *found, moved[-1], surface, known, variance, settings)
+        known, (detail, nearest) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
+        disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, settings)
         follows_law = True
     variance = settings.sigma_scale**2 * variance
     if labels is not None:

@@ -23,6 +23,7 @@ WORSE = 0.1  # mismatch
 UNMATCHED = 0.5  # mismatch
 STEEP = 0.12  # mismatch times px per px
 FAINT = 3.0  # grey levels per px
+NOISE = 0.456  # grey levels
 FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
@@ -190,8 +191,8 @@ def around(values, radius):
     return np.stack([shifted(values, j, i) for j in offsets for i in offsets])
 
 
-def mismatch(left, right, disparity, scale):
-    """How far the gradients of both images differ in windows of 5x5, over how strong they are."""
+def compared_gradients(left, right, disparity):
+    """Mean difference of the gradients of both images in windows of 5x5, and their mean sum."""
     height, width = left.shape
     place = np.clip(np.arange(width) - disparity, 0, width - 1)
     whole = np.floor(place).astype(int)
@@ -199,7 +200,19 @@ def mismatch(left, right, disparity, scale):
     here, there = slope[rows, whole], slope[rows, np.minimum(whole + 1, width - 1)]
     there = here + (place - whole) * (there - here)
     differences, strengths = np.abs(gradient(left) - there), np.abs(gradient(left)) + np.abs(there)
-    return around(differences, 2).mean(0) / (around(strengths, 2).mean(0) + FAINT * 2 * scale)
+    return around(differences, 2).mean(0), around(strengths, 2).mean(0)
+
+
+def mismatch(left, right, disparity, scale):
+    """How far the gradients of both images differ in windows of 5x5, over how strong they are."""
+    differences, strengths = compared_gradients(left, right, disparity)
+    return differences / (strengths + FAINT * 2 * scale)
+
+
+def precision(left, right, disparity, scale):
+    """1 / px^2, how sharply the texture of both images fixes a disparity."""
+    _, strengths = compared_gradients(left, right, disparity)
+    return (strengths / (4 * scale) / NOISE) ** 2  # of two images, twice central differences
 
 
 def variance(disparity, surface, labels, precision, surface_variance, mismatch, weights):
@@ -210,7 +223,8 @@ def variance(disparity, surface, labels, precision, surface_variance, mismatch, 
     bend = np.minimum(np.abs(disparity - np.mean(every_second, 0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_jump, by_bend, by_move, by_label, by_loose, by_hole, by_near = weights
+    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near = weights
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
     unsure = (by_surface + by_label * apart + by_near * np.abs(disparity) + by_hole * guessed) * surface_variance
-    return unsure + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2 + by_loose / (1 + precision)
+    joint = 1 / (1 / surface_variance + precision)
+    return unsure + by_joint * joint + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2

@@ -8,12 +8,12 @@ import scipy.stats
 
 DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but it is needed to measure or to fill
 
-# Weights of the error model, px^2 of the level; and at full resolution of surface, jump, bend, move, label, looseness,
-# hole and disparity.
+# Weights of the error model, px^2 of the level; and at full resolution of the surface alone, surface and
+# texture together, jump, bend, move, label, hole and disparity.
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 1.2e-3, "spread": 1.0, "slope": 0.42, "hole": 1.05, "rest": 3.8}
-DETAIL_WEIGHTS = 0.17, 75.0, 0.6, 0.7, 0.34, 0.008, 2.0, 0.004
-DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-2], 6.0, 0.004  # guesses across holes are in the result
+DETAIL_WEIGHTS = 0.0, 0.55, 76.0, 3.0, 0.5, 0.18, 2.0, 0.0042
+DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-2], 6.0, 0.0042  # guesses across holes are in the result
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------

@@ -106,13 +106,13 @@ def relax(disparity, precision, wish, bond_x, bond_y, rise_x, rise_y):
 
 
 def refine(left, right, seen_left, seen_right, disparity, rounds, strength, follows_slopes=True):
-    """Disparity after ``rounds`` rounds, and the precision of the data in the last one; images in grey levels."""
+    """Disparity after ``rounds`` rounds; images in grey levels."""
     known = ~np.isnan(disparity)
-    value, precision = disparity, np.zeros(disparity.shape)
+    value = disparity
     across, down = slopes_of_map(value) if follows_slopes else np.zeros((2, *value.shape))
     rises = across[:, :-1], down[:-1]
     for _ in range(rounds):
         precision, wish = data_term(left, residual(left, right, value, seen_left, seen_right))
         value = relax(np.where(known, value, 0), precision, wish, *bonds(left, value, strength, rises), *rises)
         value = np.where(known, value, np.nan)
-    return value, precision
+    return value

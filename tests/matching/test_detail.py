@@ -179,13 +179,13 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         smallest=-1.0, largest=12.0, largest_variance=1e6, min_probability=0.1, is_dense=is_dense, is_given=False,
         has_variance=True, judges_variance=True,
     )  # fmt: skip
-    surface, labels, precision = (rng.uniform(0, 9, size) for _ in range(3))
-    weights = {"surface": 0.5, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "loose": 0.4, "hole": 0.3,
+    surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
+    weights = {"surface": 0.5, "joint": 0.4, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "hole": 0.3,
                "near": 0.02, "unseen": 0.0, "largest_surface": 1e6}  # fmt: skip
     gradients = [np.ascontiguousarray(padded(naive_detail.gradient(np.rint(image))), np.int16) for image in images]
     cues = Cues(
-        surface=map_of(surface).values, labels=map_of(labels).values, precision=map_of(precision).values,
-        gradient_left=gradients[0], gradient_right=gradients[1], grey=1.0, spans=found_spans(result).columns,
+        surface=map_of(surface).values, labels=map_of(labels).values, gradient_left=gradients[0],
+        gradient_right=gradients[1], grey=1.0, spans=found_spans(result).columns,
     )  # fmt: skip
     kernels.write_detail(
         map_of(detail), cues, DoubtWeights(**weights), rules, result, Map(values=variance, width=size[1]),
@@ -193,7 +193,8 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     )  # fmt: skip
 
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
-    mismatch = naive_detail.mismatch(*(np.rint(image) for image in images), detail, 1.0)
+    grey = [np.rint(image) for image in images]
+    mismatch, precision = naive_detail.mismatch(*grey, detail, 1.0), naive_detail.precision(*grey, detail, 1.0)
     doubt = naive_detail.variance(detail, surface, labels, precision, 1.0, mismatch, list(weights.values())[:8])
     is_covered, is_unmatched = naive_detail.covered(expected, mismatch), naive_detail.unmatched(detail, mismatch)
     assert is_covered.any()

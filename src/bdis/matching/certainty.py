@@ -11,9 +11,9 @@ patch cannot follow, and guessing across a hole.
 These weights were fitted to 17 rendered scenes.  At full resolution (`Detail`) more is known of a pixel, and its
 variance is, in px^2 of the image,
 
-    (DETAIL.surface + DETAIL.label * apart + DETAIL.near * disparity + DETAIL.hole * guessed) * variance of the surface
+    DETAIL.joint / (1 / variance of the surface + precision)
+    + (DETAIL.label * apart + DETAIL.near * disparity + DETAIL.hole * guessed) * variance of the surface
     + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2
-    + DETAIL.loose / (1 + precision)
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
 scenes together: 95 % of the errors of each shall lie in the interval of 95 %, 68 % in that of 68 %, and the probability
@@ -21,7 +21,7 @@ shall be the share of pixels within 1 px.  Where every pixel gets a disparity (`
 larger weight, chosen on set 30 and rendered scenes: 95 % of the errors of the filled pixels alone shall lie in theirs.
 
 For disparities that another matcher gives (`bdis.assess`) there are other weights, ``GIVEN``, fitted to maps of SGBM,
-BM, ELAS and DIS flow on the same pairs.
+BM, ELAS and DIS flow on the same pairs, and the variance of the surface stands alone in the first term.
 
 Errors follow one law, Student's t with three degrees of freedom and that variance; the probability that a disparity is
 off by less than 1 px of the image follows from it (``kernels/law.py``).
@@ -67,24 +67,24 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "surface": 0.17,
-    "jump": 75.0,
-    "bend": 0.6,
-    "move": 0.7,
-    "label": 0.34,
-    "near": 0.004,
-    "loose": 0.008,
+    "surface": 0.0,
+    "joint": 0.55,
+    "jump": 76.0,
+    "bend": 3.0,
+    "move": 0.5,
+    "label": 0.18,
+    "near": 0.0042,
     "hole": 2.0,
     "unseen": 0.0,
 }
 GIVEN = {
     "surface": 0.18,
+    "joint": 0.0,
     "jump": 20.0,
     "bend": 0.2,
     "move": 2.8,
     "label": 0.36,
     "near": 0.0,
-    "loose": 0.0,
     "hole": 0.0,
     "unseen": 0.7,
 }

@@ -105,13 +105,9 @@ class Detail:
             self.refinement = VariationalRefinement(
                 left, right, seen_left, seen_right, self._disparity, self._spans, settings, arena
             )
-            precision = self.refinement.precision
-        else:
-            precision = self._disparity  # is not read
-            self._weights.update(loose=0.0)
         self._cues = Cues(
-            surface=planes[0], labels=planes[1], precision=precision.values, gradient_left=gradients[0],
-            gradient_right=gradients[1], grey=float(settings.intensity_scale), spans=self._spans.columns,
+            surface=planes[0], labels=planes[1], gradient_left=gradients[0], gradient_right=gradients[1],
+            grey=float(settings.intensity_scale), spans=self._spans.columns,
         )  # fmt: skip
         self._rules = DetailRules(
             # What is given stays as it is, in whatever range.

@@ -6,7 +6,6 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .fusion import empty_map
 from .kernels.layout import Map, map_stride
 from .kernels.pyramid import Image, Seen
 from .kernels.relaxation import HALF_SWEEPS, SLOTS, work_stride
@@ -39,9 +38,6 @@ class VariationalRefinement:
     ----------
     disparity : Map
         The same.
-    precision : Map
-        How sharply both images fix the disparity of each pixel, in the last round: on the scale of
-        ``refinement_smoothing``; next to 0 where they could not be compared.
     """
 
     def __init__(
@@ -50,7 +46,6 @@ class VariationalRefinement:
     ):  # fmt: skip
         height, width = len(left.pixels), left.width
         self._images, self._seen, self.disparity = (left, right), (seen_left, seen_right), disparity
-        self.precision = empty_map(height, width, arena)
         self._settings = RefinementSettings(
             rounds=settings.refinement_rounds,
             root=settings.refinement_smoothing**-0.5,
@@ -65,7 +60,7 @@ class VariationalRefinement:
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Refine the map."""
         kernels.refine_disparity(
-            *self._images, *self._seen, self.disparity, self.precision, self._lines, self._settings, has_hidden, crew
+            *self._images, *self._seen, self.disparity, self._lines, self._settings, has_hidden, crew
         )
 
     def kernels(self) -> list[Kernel]:

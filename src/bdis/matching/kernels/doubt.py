@@ -1,13 +1,14 @@
 """What tells of errors at full resolution, pixel by pixel, and the variance that follows from it.
 
-To the variance of the surface come, each with a weight (see ``bdis/matching/certainty.py``):
+What the surface and the texture at the pixel tell together has the variance 1 / (1 / variance of the surface +
+precision), as a posterior has, with a precision of (mean gradient of both images in 5x5 pixels / NOISE)^2.  To it
+come, each with a weight (see ``bdis/matching/certainty.py``):
 
 - how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
 - how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
 - how far it was moved away from the surface;
 - how far it lies from its label, times the variance of the surface: wide and narrow support disagree;
-- its disparity, times the variance of the surface: what is near looks different to both cameras;
-- how little both images fix the disparity of the pixel itself: 1 / (1 + the precision of the refinement).
+- its disparity, times the variance of the surface: what is near looks different to both cameras.
 
 The *mismatch* is how far the gradients of both images differ in a window of 5x5 pixels, divided by how strong they are:
 0 if they agree, 1 if the one has texture where the other has none.
@@ -39,6 +40,7 @@ WINDOW = 2  # px, gradients are compared in windows of 5x5
 AROUND = 4  # px, a pixel is compared with the mean of 9x9
 EVERY = 2  # of the rows and columns of these
 FAINT = 3.0  # grey levels per px: gradients weaker than this hardly differ
+NOISE = 0.456  # grey levels: what gradients must exceed to fix a disparity to 1 px
 LARGEST = 16.0  # px, larger distances count as this
 GUESS = 30.0  # px^2, a surface of such a variance is half a guess
 FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
@@ -53,8 +55,6 @@ class Cues(Record):
     ----------
     surface, labels : ndarray of float32, shape (h, map stride)
         px, disparity of the surface and of the labels.
-    precision : ndarray of float32, shape (h, map stride)
-        How sharply both images fix each disparity (`VariationalRefinement`); not read if its weight is 0.
     gradient_left, gradient_right : ndarray of int16, shape (h, image stride)
         Twice the central difference.
     grey : float
@@ -65,7 +65,6 @@ class Cues(Record):
 
     surface: Floats
     labels: Floats
-    precision: Floats
     gradient_left: Shorts
     gradient_right: Shorts
     grey: float
@@ -78,13 +77,13 @@ class DoubtWeights(Record):
     Attributes
     ----------
     surface : float
-        Of the variance of the surface.
+        Of the variance of the surface alone.
+    joint : float
+        Of that of surface and texture together.
     jump, bend, move : float
         Of the squares of what is listed above.
     label, near : float
         Of these products, per px; ``near`` that of the disparity, by which the views lie apart.
-    loose : float
-        px^2, of a pixel whose disparity the images do not fix.
     hole : float
         Of the variance of the surface where that is large, in addition: a guess across a hole.
     unseen : float
@@ -94,12 +93,12 @@ class DoubtWeights(Record):
     """
 
     surface: float
+    joint: float
     jump: float
     bend: float
     move: float
     label: float
     near: float
-    loose: float
     hole: float
     unseen: float
     largest_surface: float
@@ -200,14 +199,17 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     by_bend, by_move = splat(float32(weights.bend)), splat(float32(weights.move))
     by_hole, guess = splat(float32(weights.hole)), splat(float32(GUESS * GUESS))
     largest_of_surface = splat(float32(weights.largest_surface))
-    by_loose, one = splat(float32(weights.loose)), splat(float32(1))
+    by_joint, one = splat(float32(weights.joint)), splat(float32(1))
+    # The sums have gradients of two images, twice central differences.
+    sharpness = splat(float32((1 / (4 * NOISE * cues.grey * (2 * WINDOW + 1) ** 2)) ** 2))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     by_near = splat(float32(weights.near))
     while begin < end:
         begin = min(begin, width - LANES)  # the last sixteen overlap
         x = uint64(begin)
         begin += LANES
-        mismatch = add_columns(sums, uint64(0), x, WINDOW, 1) / (add_columns(sums, uint64(1), x, WINDOW, 1) + faint)
+        strength = add_columns(sums, uint64(1), x, WINDOW, 1)
+        mismatch = add_columns(sums, uint64(0), x, WINDOW, 1) / (strength + faint)
         value = load(values, row, x)
         jump = smaller(jump_at(sums, x), largest) * mismatch
         bend = smaller(absolute(value - add_columns(sums, uint64(2), x, AROUND, EVERY) * share_of_one), largest)
@@ -218,7 +220,6 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         guessed = by_hole * squared / (squared + guess)
         variance = (by_surface + by_label * apart + by_near * absolute(value) + guessed) * of_surface
         variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
-        if weights.loose > 0:
-            variance += by_loose / (one + load(cues.precision, row, x))
+        variance += by_joint / (one / of_surface + sharpness * strength * strength)
         store(line.mismatch, nothing, x, mismatch)
         store(line.variance, nothing, x, variance)

@@ -281,10 +281,10 @@ def bond(image_step, jump, root, sharpness):
 
 
 @inner
-def weigh_row(y, top, bottom, columns, lines, settings, keeps, precision):
-    """What pulls the pixels of row ``y``, between rows ``top`` and ``bottom``; ``keeps``: A goes to ``precision``."""
+def weigh_row(y, top, bottom, columns, lines, settings):
+    """What pulls the pixels of row ``y``, between rows ``top`` and ``bottom``."""
     even, odd = uint64(BEFORE), uint64(first_odd(lines))
-    row, slot, slot_above = uint64(y), uint64(y % SLOTS), uint64((y - 1) % SLOTS)
+    slot, slot_above = uint64(y % SLOTS), uint64((y - 1) % SLOTS)
     here, after = uint64(y % FEW), uint64((y + 1) % FEW)
     above, below = uint64(max(y - 1, top) % FEW), uint64(min(y + 1, bottom) % FEW)
     one, beyond = uint64(1), splat(float32(BEYOND))
@@ -319,10 +319,6 @@ def weigh_row(y, top, bottom, columns, lines, settings, keeps, precision):
             (load(grey, below, i + one) - below_even) - (load(grey, above, i + one) - load(grey, above, i)),
             noise,
         )
-        if keeps:
-            first, second = interleave(a_even, a_odd)
-            store(precision, row, uint64(x), first)
-            store(precision, row, uint64(x + LANES), second)
 
         slope, slope_down = load(settings.across, block, uint64(x // 2)), load(settings.down, block, uint64(x // 2))
         slope_above = load(settings.down, block_above, uint64(x // 2))
@@ -378,13 +374,12 @@ def refine_disparity(
     seen_left: Seen,
     seen_right: Seen,
     disparity: Map,
-    precision: Map,
     lines: RefinementLines,
     settings: RefinementSettings,
     has_hidden: bool,
     crew: Crew,
 ) -> None:
-    """Refine ``disparity`` in place; ``precision`` gets A of the last round, on the scale of the bonds."""
+    """Refine ``disparity`` in place."""
     height, width, out, spans = left.pixels.shape[0], left.width, disparity.values, settings.spans
     begin, end = share(crew, height, ROWS)
     top, bottom = max(begin - HALF_SWEEPS, 0), min(end + HALF_SWEEPS, height) - 1
@@ -421,9 +416,8 @@ def refine_disparity(
                 fill_row(lines.work, y % SLOTS, 0)
                 fill_row(lines.given, y % FEW, UNKNOWN)
             if top < y <= bottom + 1:
-                keeps = number + 1 == settings.rounds and begin < y <= end
                 columns = columns_near(spans, y - 1 - near, y - 1 + near, near, width)
-                weigh_row(y - 1, top, bottom, columns, lines, settings, keeps, precision.values)
+                weigh_row(y - 1, top, bottom, columns, lines, settings)
             if y % 2:
                 first, last = columns_near(spans, y - HALF_SWEEPS - 2 - near, y + near, near, width)
                 relax_rows(lines.work, y - 1, first, last)
