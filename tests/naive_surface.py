@@ -12,8 +12,8 @@ DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but i
 # texture together, jump, bend, move, label, hole and disparity.
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 1.2e-3, "spread": 1.0, "slope": 0.42, "hole": 1.05, "rest": 3.8}
-DETAIL_WEIGHTS = 0.0, 0.55, 76.0, 3.0, 0.5, 0.18, 2.0, 0.0042
-DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-2], 6.0, 0.0042  # guesses across holes are in the result
+DETAIL_WEIGHTS = 0.0, 0.47, 77.0, 3.0, 0.6, 0.18, 2.0, 0.0037
+DENSE_WEIGHTS = *DETAIL_WEIGHTS[:-2], 6.0, 0.0037  # guesses across holes are in the result
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------

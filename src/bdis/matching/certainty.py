@@ -68,12 +68,12 @@ SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
     "surface": 0.0,
-    "joint": 0.55,
-    "jump": 76.0,
+    "joint": 0.47,
+    "jump": 77.0,
     "bend": 3.0,
-    "move": 0.5,
+    "move": 0.6,
     "label": 0.18,
-    "near": 0.0042,
+    "near": 0.0037,
     "hole": 2.0,
     "unseen": 0.0,
 }
