@@ -42,7 +42,7 @@ LIMITS = """## Limits, and where other methods are better
   greatest likelihood would bring the probability to within 0.02 to 0.06 of the share on all sets but tissue, but then
   82 % are inside on the frame of set 30 that is nearest to the wall (its disparities reach 270 px), and 87 % on real
   tissue. Heavier tails (two degrees of freedom, without a variance) would make up for half of that.
-- `bdis.combine` of `balanced` with others is at most 1.5 % worse than the best single one and better on average, but 9
+- `bdis.combine` of `balanced` with others is at most 1.6 % worse than the best single one and better on average, but 9
   to 10 % worse on Scene Flow with ELAS, whose planes fit the desk there; its constants were chosen on these pairs.
   Without ours it follows DIS flow too far on Middlebury and Scene Flow: its smooth maps are assessed as too sure.
   SGBM with a far stricter uniqueness (70 to 85 %) is more accurate on Middlebury than its surest pixels by
