@@ -6,7 +6,20 @@ from pathlib import Path
 
 from bdis.common.machine import machine
 
-from . import accuracy, bags, beyond, live_outputs, others, real, report, resources, speed, streaming, uncertainty
+from . import (
+    accuracy,
+    bags,
+    beyond,
+    live_outputs,
+    others,
+    real,
+    report,
+    resources,
+    speed,
+    streaming,
+    tables,
+    uncertainty,
+)
 from .data import frame_sets
 
 SECTIONS = {
@@ -53,7 +66,7 @@ def main() -> None:
         print(f"measuring: {name} ...", flush=True)
         results[name] = SECTIONS[name](sets, rounds)
         options.json.write_text(json.dumps(results, indent=1) + "\n")  # at once: a later section may fail
-        print(report.table(name, results[name]), flush=True)
+        print(tables.table(name, results[name]), flush=True)
     print(f"saved {options.json}")
     if options.markdown:
         options.markdown.write_text(report.page(results))

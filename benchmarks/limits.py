@@ -38,10 +38,10 @@ LIMITS = """## Limits, and where other methods are better
 - One law of error for all pairs is a compromise: intervals are too narrow on real tissue and too wide on rendered
   scenes, and frames of one set differ; the table on uncertainty has the worst and the best of each. Too narrow they are
   on one of the two pairs of tissue (SCARED), whose reference seems to be off by more than the 0.3 px that are allowed
-  for: four other matchers share the smooth part of our error, 0.55 px, to 0.93 to 0.98. Weights of the
-  greatest likelihood would bring the probability to within 0.02 to 0.06 of the share on all sets but tissue, but then
-  82 % are inside on the frame of set 30 that is nearest to the wall (its disparities reach 270 px), and 87 % on real
-  tissue. Heavier tails (two degrees of freedom, without a variance) would make up for half of that.
+  for: four other matchers share the smooth part of our error, 0.55 px, with correlations of 0.94 to 0.98. Weights of
+  the greatest likelihood would bring the probability to within 0.02 to 0.06 of the share on all sets but tissue, but
+  then 82 % are inside on the frame of set 30 that is nearest to the wall (its disparities reach 270 px), and 87 % on
+  real tissue. Heavier tails (two degrees of freedom, without a variance) would make up for half of that.
 - `bdis.combine` of `balanced` with others is at most 1.6 % worse than the best single one and better on average, but 9
   to 10 % worse on Scene Flow with ELAS, whose planes fit the desk there; its constants were chosen on these pairs.
   Without ours it follows DIS flow too far on Middlebury and Scene Flow: its smooth maps are assessed as too sure.

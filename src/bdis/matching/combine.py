@@ -11,11 +11,13 @@ from .result import StereoResult
 
 # Chosen with `balanced`, SGBM, BM, ELAS and DIS flow on real, rendered and the authors' pairs; `python -m benchmarks
 # --sections combined` measures it. Half or double of each number changes little.
-OTHERS = 4.0  # factor on the variances of all but the most trusted result when they are weighted
-AGREEMENT = 3.0  # exponent: how fast the weight of a disparity falls with its distance
-SURER = 0.9  # another result is trusted most if its mean sigma is smaller than this, relative to the first one's
-UNKNOWN_TO_LEADER = 50.0  # factor on the variance of what the most trusted one does not know: it had a reason,
-LEAD = 4.0  # the better the surer it is than the others: exponent of the ratio of mean sigmas
+OTHERS = 4.0  # factor on the variances of all but the leader when they are weighted
+AGREEMENT = 3.0  # exponent: how fast the weight of a disparity falls with its distance from the leader's
+SURER = 0.9  # another result leads if its mean sigma is below this share of the first one's
+# What the leader does not know it had a reason to leave out, a better one the surer it is than the others: the factor
+# on the variance there is the first number times the ratio of the mean sigmas to the power of the second.
+UNKNOWN_TO_LEADER = 50.0
+LEAD = 4.0
 FEWEST_COMMON = 100  # pixels that all know, to compare their sigmas
 
 
