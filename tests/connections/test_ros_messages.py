@@ -13,6 +13,7 @@ from bdis.connections.ros.messages import (
     camera_info_fields,
     cameras_of,
     disparity_fields,
+    is_calibrated,
     point_cloud_fields,
     stamp_ns_of,
 )
@@ -159,6 +160,11 @@ def test_a_camera_info_that_makes_no_sense_is_refused(changes, words):
     left, right = (camera_info_fields(rig, side) | {"roi": None} for side in ("left", "right"))
     with pytest.raises(ValueError, match=re.escape(words)):
         cameras_of(SimpleNamespace(**left | changes), SimpleNamespace(**right | changes))
+
+
+def test_a_camera_info_with_a_signalling_nan_warns_of_nothing():
+    signalling = np.frombuffer(bytes.fromhex("010000000000f07f") * 9, np.float64)
+    assert is_calibrated(SimpleNamespace(k=signalling))  # and is refused later, as other NaN are
 
 
 @pytest.mark.parametrize("is_ros1", [False, True])

@@ -106,7 +106,7 @@ def is_calibrated(message: Any) -> bool:
     >>> is_calibrated(SimpleNamespace(K=np.zeros(9)))
     False
     """
-    return bool(np.any(_numbers(message, "k")))
+    return any(_numbers(message, "k").tolist())  # np.any warns of signalling NaN, which a bag may have
 
 
 def _numbers(message: Any, name: str) -> Array:
