@@ -27,6 +27,7 @@ NOISE = 0.456  # grey levels
 FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
+EVEN = 0.003  # px^2
 
 
 def enlarged(surface, px, shape):
@@ -215,7 +216,7 @@ def precision(left, right, disparity, scale):
     return (strengths / (4 * scale) / NOISE) ** 2  # of two images, twice central differences
 
 
-def variance(disparity, surface, labels, precision, surface_variance, mismatch, weights):
+def variance(disparity, surface, labels, precision, surface_variance, mismatch, uneven_rows, weights):
     """px^2, from what tells of errors."""
     near = around(disparity, 1)
     jump = np.minimum(near.max(0) - near.min(0), FARTHEST) * mismatch
@@ -223,8 +224,9 @@ def variance(disparity, surface, labels, precision, surface_variance, mismatch, 
     bend = np.minimum(np.abs(disparity - np.mean(every_second, 0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near = weights
+    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_rows = weights
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
     unsure = (by_surface + by_label * apart + by_near * np.abs(disparity) + by_hole * guessed) * surface_variance
     joint = 1 / (1 / surface_variance + precision)
-    return unsure + by_joint * joint + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2
+    constant = by_rows * max(uneven_rows - EVEN, 0)
+    return constant + unsure + by_joint * joint + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2

@@ -69,7 +69,7 @@ def leave_out_unseen(disparity, seen_left, seen_right):
 
 
 def windows(left, right, disparity, grey, every):
-    """Per window with enough pixels: its middle column, what v lacks, and the information about it.
+    """Per window with enough pixels: its first row and middle column, what v lacks, and the information about it.
 
     Only one in ``every`` rows of windows is looked at.
 
@@ -95,17 +95,21 @@ def windows(left, right, disparity, grey, every):
                 texture, match = gy @ gy - (gx @ gy) ** 2 / xx, gy @ r - (gx @ gy) * (gx @ r) / xx
                 missing = match / (texture + 1e-3 * grey**2)
                 noise = max(r @ r - (gx @ r) ** 2 / xx - match * missing, 0) / (n - 3) + NOISE * grey**2
-                found.append((first + (WINDOW[1] - 1) / 2, missing, texture / noise))
-    return np.array(found).reshape(-1, 3).T
+                found.append((top, first + (WINDOW[1] - 1) / 2, missing, texture / noise))
+    return np.array(found).reshape(-1, 4).T
 
 
 def normal_equations(left, right, disparity, grey, spread, every=1):
-    """Sums over all windows of the weight w, w x, w x^2, w v, w x v; x from -1 to 1 across the level."""
-    column, missing, information = windows(left, right, disparity, grey, every)
+    """Sums over all windows of the weight w, w x, w x^2, w v, w x v; x from -1 to 1 across the level.  And over two
+    windows beside each other, of the product of their w, and of their w v.
+    """
+    top, column, missing, information = windows(left, right, disparity, grey, every)
     x = (column + 0.5) * 2 / left.shape[1] - 1
     weight = information / (1 + spread * information)
     weight = weight / (1 + missing**2 * weight / 8) ** 2
-    return np.array([np.sum(weight * part) for part in (1, x, x * x, missing, x * missing)])
+    beside = (np.diff(top) == 0) & (np.diff(column) == WINDOW[1])
+    products = [np.sum((part[1:] * part[:-1])[beside]) for part in (weight, weight * missing)]
+    return np.array([*(np.sum(weight * part) for part in (1, x, x * x, missing, x * missing)), *products])
 
 
 # --- The whole: what is found after each level, and the right image moved by it ---------------------------------------
@@ -120,12 +124,17 @@ def line(sums, spread, px, known, tilted):
         return NOTHING
     if tilted and sums[2] / sums[0] - (sums[1] / sums[0]) ** 2 > 0.1**2:
         inverse = np.linalg.inv([[sums[0], sums[1]], [sums[1], sums[2]]])
-        offset, border = np.array(known[:2]) + px * (inverse @ sums[3:])
+        offset, border = np.array(known[:2]) + px * (inverse @ sums[3:5])
         errors = px * np.sqrt(np.diag(inverse))
     else:
         offset, border = known[0] + (px * sums[3] + sums[1] * known[1]) / sums[0], 0.0
         errors = px / np.sqrt(sums[0]), 0.0
     return (offset, border, *errors) if abs(offset) + abs(border) < 4 else NOTHING
+
+
+def unevenness(sums, spread, px):
+    """px^2 of the image: what windows beside each other have in common; 0 if they are too few."""
+    return px**2 * max(sums[6] / sums[5], 0) if sums[5] * spread**2 > 4 else 0.0
 
 
 def above(value, error, limits):
@@ -163,7 +172,7 @@ class Rows:
         self.first = min(max(settings.finest_level + 1, 2), searched)
         self.width, self.settings = images[0].shape[1], settings
         self.estimates, self.is_next = settings.align_rows == "auto", previous is not None
-        self.was_wrong, self.offset, self.tilt = False, 0.0, 0.0
+        self.was_wrong, self.offset, self.tilt, self.uneven = False, 0.0, 0.0, 0.0
         start = settings.row_offset, settings.row_tilt
         if self.is_next and self.estimates:
             start = previous.row_offset, previous.row_tilt
@@ -206,6 +215,7 @@ class Rows:
                 break
         if not above(estimate[1], estimate[3], limits):
             estimate = line(sums, spread, 2**level, known, tilted=False)
+        self.uneven = unevenness(sums, spread, 2**level)
         return estimate
 
     def look(self, number, disparity):

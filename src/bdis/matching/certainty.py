@@ -13,7 +13,7 @@ variance is, in px^2 of the image,
 
     DETAIL.joint / (1 / variance of the surface + precision)
     + (DETAIL.label * apart + DETAIL.near * disparity + DETAIL.hole * guessed) * variance of the surface
-    + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2
+    + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2 + DETAIL.rows * unevenness of rows
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
 scenes together: 95 % of the errors of each shall lie in the interval of 95 %, 68 % in that of 68 %, and the probability
@@ -68,13 +68,14 @@ SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
     "surface": 0.0,
-    "joint": 0.47,
-    "jump": 77.0,
-    "bend": 3.0,
-    "move": 0.6,
-    "label": 0.18,
-    "near": 0.0037,
+    "joint": 0.2,
+    "jump": 33.0,
+    "bend": 1.2,
+    "move": 0.05,
+    "label": 0.25,
+    "near": 0.0032,
     "hole": 2.0,
+    "rows": 13.0,
     "unseen": 0.0,
 }
 GIVEN = {
@@ -86,6 +87,7 @@ GIVEN = {
     "label": 0.36,
     "near": 0.0,
     "hole": 0.0,
+    "rows": 0.0,
     "unseen": 0.7,
 }
 FILLED_HOLE = 6.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result

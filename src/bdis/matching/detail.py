@@ -25,6 +25,7 @@ from .labels import Labels, empty_padded_map
 from .levels import halved
 from .memory import Arena, SharedMemory
 from .pyramid import Pyramid
+from .rows import RowAlignment
 from .settings import Settings
 from .variational import VariationalRefinement, whole_spans
 
@@ -42,6 +43,8 @@ class Detail:
         With the images themselves (level 0).
     result : Enlarge
         Has the result at the size of the image, and the variance of the surface; all of it is replaced.
+    rows : RowAlignment or None
+        Tells how uneven rows are.
     judges_given : bool
         Disparities are not found here but given by the user, and only judged.
     settings : Settings
@@ -62,8 +65,8 @@ class Detail:
     """
 
     def __init__(
-        self, surface: Map, found: Map, pyramid: Pyramid, result: Enlarge, judges_given: bool, settings: Settings,
-        shared: SharedMemory, arena: Arena,
+        self, surface: Map, found: Map, pyramid: Pyramid, result: Enlarge, rows: RowAlignment | None,
+        judges_given: bool, settings: Settings, shared: SharedMemory, arena: Arena,
     ):  # fmt: skip
         left, right = (levels[0] for levels in pyramid.images)
         seen_left, seen_right = (levels[0] for levels in pyramid.seen)
@@ -77,7 +80,7 @@ class Detail:
             maps = empty_maps(*halved(height, width, number), arena)
             self.finer_labels.append(Labels(images, seen, found, maps, number, 1.0, settings, shared))
             found = self.finer_labels[-1].found
-        self._surface, self._images, self._found = surface, (left, right), found
+        self._surface, self._images, self._found, self._rows = surface, (left, right), found, rows
         self._result, self._variance = result.result, result.result_variance
         arena = shared.arena()  # free again: labels are found
         self._filled = empty_padded_map(found, arena)
@@ -107,7 +110,7 @@ class Detail:
             )
         self._cues = Cues(
             surface=planes[0], labels=planes[1], gradient_left=gradients[0], gradient_right=gradients[1],
-            grey=float(settings.intensity_scale), spans=self._spans.columns,
+            grey=float(settings.intensity_scale), spans=self._spans.columns, uneven_rows=0.0,
         )  # fmt: skip
         self._rules = DetailRules(
             # What is given stays as it is, in whatever range.
@@ -140,6 +143,7 @@ class Detail:
         kernels.find_spans(self._result, self._spans, crew)
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
+        self._cues.update(uneven_rows=0.0 if self._rows is None else self._rows.uneven_px2)
         kernels.write_detail(
             self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._covered,
             self._doubt, crew,

@@ -4,6 +4,9 @@ Calibrations are not exact, and cameras move: rows of a rectified pair differ by
 more on one side than on the other.  A matcher that compares along rows answers with wrong disparities: at 1 px the
 error of `balanced` doubles.  So the offset of the rows and its tilt are estimated from the disparities of a coarser
 level, the right image is moved, and the finer levels are searched with rows that agree.
+
+What remains differs from place to place, as lenses are not quite what their calibration says.  Nothing corrects it, but
+it tells how far columns may be off, which nobody can see in the images: it enters the variance (`certainty.py`).
 """
 
 from __future__ import annotations
@@ -100,6 +103,23 @@ def solve(rows: RowSums, px: float, known: RowEstimate, *, tilted: bool = True) 
     return found if abs(found.offset) + abs(found.border) < MAX_PX else NOTHING
 
 
+def unevenness(rows: RowSums, px: float) -> float:
+    """By how much rows still differ from place to place, px^2 of the image: the covariance of neighbouring windows.
+
+    Parameters
+    ----------
+    rows : RowSums
+        What they say.
+    px : float
+        px of the image in one of the level.
+    """
+    weight, common = rows.sums[:, 5:7].sum(0, dtype=np.float64).tolist()
+    # A window weighs at most 1 / spread; neighbours are fewer than windows, but hardly by more than a factor of four.
+    if not weight * rows.spread**2 > MIN_WINDOWS / 4:
+        return 0.0
+    return px * px * max(common / weight, 0.0)
+
+
 class RowAlignment:
     """Estimates how much lower the right image lies than the left one, and moves it.
 
@@ -126,6 +146,8 @@ class RowAlignment:
         px of the image by which the right image was found to lie lower, at the centre.
     tilt : float
         What is added with every column.
+    uneven_px2 : float
+        px^2 of the image, by how much rows still differ from place to place; 0 if that was not measured.
     """
 
     def __init__(
@@ -138,7 +160,7 @@ class RowAlignment:
         self._estimates = settings.align_rows == "auto"
         self._finest = min(self._right)
         self._first = min(max(settings.finest_level + 1, FIRST_LEVEL), max(found))
-        self.offset = self.tilt = 0.0
+        self.offset = self.tilt = self.uneven_px2 = 0.0
         self._start = 0.0, 0.0
         self._is_moved = self._was_wrong = self._is_next = False
         white, scale = 255 * settings.intensity_scale, float(settings.intensity_scale)
@@ -166,7 +188,7 @@ class RowAlignment:
         self._is_next = previous is not None and self._estimates
         if previous is not None and self._estimates:
             self._start = previous.row_offset, previous.row_tilt
-        self.offset = self.tilt = 0.0
+        self.offset = self.tilt = self.uneven_px2 = 0.0
         self._is_moved = self._was_wrong = False
 
     def correct_known(self, has_hidden: bool, crew: Crew) -> None:
@@ -236,6 +258,7 @@ class RowAlignment:
                 break
         if not estimate.is_above(*limits)[1]:
             estimate = solve(self._rows[level], 2.0**level, known, tilted=False)
+        self.uneven_px2 = unevenness(self._rows[level], 2.0**level)
         return estimate
 
     def _measure(

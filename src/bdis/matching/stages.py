@@ -241,8 +241,9 @@ class Stages:
         values = self.maps.disparity if self._settings.dense else surface.disparity
         drawn = Map(values=values, width=surface.width)
         return Detail(
-            drawn, labels[-1], self.pyramid, self.enlarge, judges_given, self._settings, self._shared, self._arena
-        )
+            drawn, labels[-1], self.pyramid, self.enlarge, self.rows, judges_given, self._settings, self._shared,
+            self._arena,
+        )  # fmt: skip
 
     def begin(self, images: tuple[Array, Array], masks: tuple[Any, Any], previous: StereoResult | None) -> list[Array]:
         """Take a pair, checked, and in a video what the previous frame left; returns the arrays that will be filled."""

@@ -8,7 +8,8 @@ come, each with a weight (see ``bdis/matching/certainty.py``):
 - how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
 - how far it was moved away from the surface;
 - how far it lies from its label, times the variance of the surface: wide and narrow support disagree;
-- its disparity, times the variance of the surface: what is near looks different to both cameras.
+- its disparity, times the variance of the surface: what is near looks different to both cameras;
+- how uneven the rows of both images are, for all pixels alike: where rows disagree, so do columns, unseen.
 
 The *mismatch* is how far the gradients of both images differ in a window of 5x5 pixels, divided by how strong they are:
 0 if they agree, 1 if the one has texture where the other has none.
@@ -44,6 +45,7 @@ NOISE = 0.456  # grey levels: what gradients must exceed to fix a disparity to 1
 LARGEST = 16.0  # px, larger distances count as this
 GUESS = 30.0  # px^2, a surface of such a variance is half a guess
 FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
+EVEN = 0.003  # px^2, rows are found to be as uneven as this where nothing is wrong with them
 KEPT = 2 * WINDOW + 1  # rows whose gradients are kept
 SUMS = 5  # rows of a `DoubtLine` that are sums over rows of windows
 
@@ -61,6 +63,8 @@ class Cues(Record):
         One grey level as stored.
     spans : ndarray of int32, shape (h / 16, 2)
         Columns that are judged, see spans.py.
+    uneven_rows : float
+        px^2, by how much rows differ from place to place.
     """
 
     surface: Floats
@@ -69,6 +73,7 @@ class Cues(Record):
     gradient_right: Shorts
     grey: float
     spans: Ints
+    uneven_rows: float
 
 
 class DoubtWeights(Record):
@@ -86,6 +91,8 @@ class DoubtWeights(Record):
         Of these products, per px; ``near`` that of the disparity, by which the views lie apart.
     hole : float
         Of the variance of the surface where that is large, in addition: a guess across a hole.
+    rows : float
+        Of how uneven rows are.
     unseen : float
         px^2, for pixels that the right camera does not see and that keep their disparity.
     largest_surface : float
@@ -100,6 +107,7 @@ class DoubtWeights(Record):
     label: float
     near: float
     hole: float
+    rows: float
     unseen: float
     largest_surface: float
 
@@ -204,6 +212,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     sharpness = splat(float32((1 / (4 * NOISE * cues.grey * (2 * WINDOW + 1) ** 2)) ** 2))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     by_near = splat(float32(weights.near))
+    of_rows = splat(float32(weights.rows * max(cues.uneven_rows - EVEN, 0.0)))
     while begin < end:
         begin = min(begin, width - LANES)  # the last sixteen overlap
         x = uint64(begin)
@@ -220,6 +229,6 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         guessed = by_hole * squared / (squared + guess)
         variance = (by_surface + by_label * apart + by_near * absolute(value) + guessed) * of_surface
         variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
-        variance += by_joint / (one / of_surface + sharpness * strength * strength)
+        variance += of_rows + by_joint / (one / of_surface + sharpness * strength * strength)
         store(line.mismatch, nothing, x, mismatch)
         store(line.variance, nothing, x, variance)

@@ -7,6 +7,9 @@ difference is small; and both images may be of different brightness.  So the pic
 window gives its estimate of v with an error of its disparity and a difference of brightness of its own eliminated, and
 its information: how much it knows of v then.  v is a straight line over x through the estimates of all windows; windows
 that are far from the present one count less.
+
+What v still lacks at a window is noise, unless its neighbour says the same: the products of neighbours tell how uneven
+the rows are, which no straight line corrects.
 """
 
 import numpy as np
@@ -82,7 +85,8 @@ class RowSums(Record):
     ----------
     sums : ndarray of float32, shape (rows of windows, 8)
         Sums over a row of windows: weight w, w x, w x^2, w v, w x v; x is -1 to 1 from border to border of the level,
-        v is what is missing, px of the level.
+        v is what is missing, px of the level.  Then sums over two neighbours: the product of their w, and that of
+        their w v.
     spread : float
         px^2 of the level, variance that windows have beside what their information says.
     grey : float
@@ -169,7 +173,7 @@ def measure_rows(left: Image, right: Image, found: Map, halvings: int, every: in
     for k in range(begin, end):
         # The first and the last row have no neighbour on one side.
         top, bottom = max(k * WINDOW_ROWS, 1), min((k + 1) * WINDOW_ROWS, height - 1)
-        w0 = w1 = w2 = v0 = v1 = zero
+        w0 = w1 = w2 = v0 = v1 = both = common = last_weight = last_weighted = zero
         for x in range(0, width if k % every == 0 else 0, LANES):
             missing, information = window_estimates(
                 left.pixels, right.pixels, found.values, halvings, top, bottom, x, width, rows.grey
@@ -181,9 +185,14 @@ def measure_rows(left: Image, right: Image, found: Map, halvings: int, every: in
             place = middle * splat(per_column) + splat(float32(per_column * float32(0.5) - 1))
             w0, w1, w2 = w0 + weight, w1 + weight * place, w2 + weight * place * place
             v0, v1 = v0 + weight * missing, v1 + weight * place * missing
+            weighted = weight * missing
+            both = both + weight * slide(last_weight, weight, WINDOW_COLUMNS)  # times that of the window on the left
+            common = common + weighted * slide(last_weighted, weighted, WINDOW_COLUMNS)
+            last_weight, last_weighted = weight, weighted
         sums = rows.sums
         sums[k, 0], sums[k, 1], sums[k, 2] = sum_lanes(w0), sum_lanes(w1), sum_lanes(w2)
         sums[k, 3], sums[k, 4] = sum_lanes(v0), sum_lanes(v1)
+        sums[k, 5], sums[k, 6] = sum_lanes(both), sum_lanes(common)
     meet(crew)
 
 
