@@ -10,6 +10,12 @@ from typing import Any
 from ...common.printable import printable
 from .log_file import MAX_MESSAGE_BYTES, Entry, MessageFile, Topic
 
+FAILURES = sqlite3.Error, MemoryError  # SQLite takes some damage for a lack of memory
+
+
+def _said(error: Exception) -> str:
+    return printable(str(error)) or "SQLite got no memory for it"
+
 
 class SqliteFile(MessageFile):
     """A SQLite file of a ROS 2 bag.
@@ -29,11 +35,9 @@ class SqliteFile(MessageFile):
         self._opened: sqlite3.Connection | None = None
         try:
             self._list()
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self.close()
-            raise ValueError(
-                f"{path} cannot be read as the SQLite file of a ROS 2 bag: {printable(str(error))}"
-            ) from error
+            raise ValueError(f"{path} cannot be read as the SQLite file of a ROS 2 bag: {_said(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -68,8 +72,8 @@ class SqliteFile(MessageFile):
                     self._add_entry(Entry(time_ns, topic, -1, number))
                 else:
                     self.problem = f"{self.path.name} is damaged: messages without a time or topic are left out"
-        except sqlite3.DatabaseError as error:
-            self.problem = f"{self.path.name} is damaged ({printable(str(error))}) and is read as far as it goes"
+        except (sqlite3.DatabaseError, MemoryError) as error:
+            self.problem = f"{self.path.name} is damaged ({_said(error)}) and is read as far as it goes"
 
     def read(self, entry: Entry) -> bytes:
         return self._read(entry, "data")
@@ -82,8 +86,8 @@ class SqliteFile(MessageFile):
             row: Any = self._file.execute(
                 f"SELECT {what} FROM messages WHERE id = ? AND length(data) <= ?", (entry.place, MAX_MESSAGE_BYTES)
             ).fetchone()
-        except sqlite3.Error as error:
-            raise ValueError(f"{self.path}: a message cannot be read: {printable(str(error))}") from error
+        except FAILURES as error:
+            raise ValueError(f"{self.path}: a message cannot be read: {_said(error)}") from error
         if row is None or not isinstance(row[0], bytes):
             raise ValueError(f"{self.path}: a message is missing, too large or no bytes")
         return row[0]
