@@ -30,6 +30,7 @@ SECTIONS = {
     "steps": lambda sets, rounds: beyond.steps(sets, rounds),
     "honesty": lambda sets, rounds: uncertainty.honesty(sets),
     "uncertainty": lambda sets, rounds: uncertainty.variants(sets),
+    "lenses": lambda sets, rounds: uncertainty.lenses(sets["rendered"]),
     "assessed": lambda sets, rounds: others.assessed(sets),
     "combined": lambda sets, rounds: others.combined(sets),
     "common": lambda sets, rounds: others.common(),

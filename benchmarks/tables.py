@@ -86,10 +86,27 @@ def _steps(found: dict) -> str:
     return _rows(header, rows)
 
 
+def _lenses(found: dict) -> str:
+    header = ["lens off by, px rms", "rows", "inside 68 %", "inside 95 %", "worst and best frame", "95 %: mean +- px"]
+    rows = [
+        [
+            sigma_px,
+            name,
+            f"{m['within_68']:.1%}",
+            f"{m['within_95']:.1%}",
+            f"{m['lowest_within_95']:.1%} - {m['highest_within_95']:.1%}",
+            f"{m['interval_95_px']:.2f}",
+        ]
+        for sigma_px, kinds in found.items()
+        for name, m in kinds.items()
+    ]
+    return _rows(header, rows)
+
+
 def _uncertainty(found: dict) -> str:
     header = [
         "settings", "set", "inside 68 %", "inside 95 %", "worst and best frame", "95 %: mean +- px", "log score",
-        "AUSE", "probability off by", "coverage",
+        "AUSE", "probability off by: set; frames", "coverage",
     ]  # fmt: skip
     rows = [
         [
@@ -101,7 +118,7 @@ def _uncertainty(found: dict) -> str:
             f"{m['interval_95_px']:.2f}",
             f"{m['log_score']:.2f}",
             f"{m['ause']:.4f} {m['ause_unit']}",
-            f"{m['reliability_error']:.3f}",
+            f"{m['reliability_error_of_set']:.3f}; {m['reliability_error']:.3f}",
             f"{m['coverage']:.1%}",
         ]
         for name, sets in found.items()
@@ -235,6 +252,7 @@ _TABLES: dict[str, Callable[[dict], str]] = {
     "steps": _steps,
     "honesty": _uncertainty,
     "uncertainty": _uncertainty,
+    "lenses": _lenses,
     "assessed": _assessed,
     "combined": _combined,
     "common": _common,

@@ -4,11 +4,13 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 import bdis
+from bdis.common.arrays import Array
 from bdis.common.law import share_within
-from bdis.evaluation.confidence import reliability
+from bdis.evaluation.confidence import WITHIN_PX, reliability, reliability_error
 from bdis.evaluation.datasets import Frame
 from bdis.evaluation.errors import Comparison, compare
 from bdis.evaluation.metrics import mean_score, score
@@ -25,6 +27,8 @@ VARIANTS = {
 }
 # Standard deviation of references that are not exact: measured by structured light or CT, and in whole px.
 REFERENCE_SIGMA_PX = {"scared-d5k1": 0.3, "phantom-22": 0.3, "tsukuba": 0.29, "aloe-half": 0.14}
+BENT_PX = 0.0, 0.1, 0.2, 0.3, 0.5  # standard deviation by which a lens is not what its calibration says
+BEND_PX = 60  # standard deviation of the Gaussian that makes it smooth
 FEWEST_PIXELS = 1000  # a frame with fewer errors says nothing on shares of them
 
 
@@ -54,18 +58,26 @@ def variants(sets: dict[str, list[Frame]]) -> dict:
 
 
 def _compared(matcher: bdis.StereoMatcher, frames: list[Frame], allows_for_reference: bool = False) -> list[Comparison]:
-    """Results and references; the variance of the references is added, as their errors are independent."""
+    """Results and references; the variance of the references is added, as their errors are independent.
+
+    The probability is then that of a distance from the reference below 1 px.
+    """
     found = []
     for frame in frames:
         result = matcher.match(frame.left, frame.right)
         own = REFERENCE_SIGMA_PX.get(frame.name, 0.0) if allows_for_reference else 0.0
-        found.append(compare(replace(result, variance=result.variance + own**2), frame))
+        if own:
+            variance = result.variance + own**2
+            probability = np.where(result.known, share_within(WITHIN_PX, variance), 0).astype(np.float32)
+            result = replace(result, variance=variance, probability=probability)
+        found.append(compare(result, frame))
     return found
 
 
 def figures(found: list[Comparison]) -> dict:
     """Averages over the frames of a set that have enough pixels, and the shares of the worst and the best frame."""
-    scores = [score(each) for each in found if len(each.error_px) >= FEWEST_PIXELS]
+    found = [each for each in found if len(each.error_px) >= FEWEST_PIXELS]
+    scores = [score(each) for each in found]
     average, inside = mean_score(scores), [each.within_95 for each in scores]
     return {
         "within_68": average.within_68,
@@ -77,8 +89,35 @@ def figures(found: list[Comparison]) -> dict:
         "ause": average.ause,
         "ause_unit": "px" if all(each.in_px for each in found) else "mm",
         "reliability_error": average.reliability_error,
+        "reliability_error_of_set": reliability_error(reliability(_pooled(found))) if found else math.nan,
         "coverage": average.coverage,
     }
+
+
+def lenses(frames: list[Frame]) -> dict:
+    """Figures of the default preset where the right lens is not what its calibration says, by how far: with rows
+    measured, and without.
+    """
+    found: dict = {}
+    for sigma_px in BENT_PX:
+        pairs = [replace(frame, right=bent(frame.right, sigma_px, seed)) for seed, frame in enumerate(frames)]
+        for name, align_rows in (("measured", "auto"), ("off", "off")):
+            matcher = bdis.StereoMatcher(variance=True, align_rows=align_rows)
+            found.setdefault(str(sigma_px), {})[name] = figures(_compared(matcher, pairs))
+    return found
+
+
+def bent(image: Array, sigma_px: float, seed: int) -> Array:
+    """An image as through a lens that is not quite what its calibration says.
+
+    Pixels lie ``sigma_px`` (standard deviation) off, along rows and columns alike, and smoothly.
+    """
+    rng = np.random.default_rng(seed)
+    height, width = image.shape[:2]
+    y, x = np.mgrid[:height, :width].astype(np.float32)
+    fields = (cv2.GaussianBlur(rng.normal(size=(height, width)).astype(np.float32), (0, 0), BEND_PX) for _ in range(2))
+    columns, rows = (place + np.float32(sigma_px) * field / field.std() for place, field in zip((x, y), fields))
+    return np.asarray(cv2.remap(image, columns, rows, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT))
 
 
 def reliability_plot(sets: dict[str, list[Frame]], path: Path) -> None:

@@ -14,6 +14,7 @@ from bdis.evaluation.paper.calibration import within_196_sigma
 from bdis.evaluation.paper.printed import COVERAGE_SYNTHETIC
 from bdis.synthetic.renderer import render
 from benchmarks.data import AUTHORS_SET, authors_frames
+from benchmarks.uncertainty import bent
 
 # Shapes, textures, disparities, noise and lighting; seeds not used in fitting (those were 101 to 118).
 SCENES = (
@@ -62,6 +63,18 @@ def test_95_percent_lie_within_the_interval_of_95_percent(preset, changes):
     shares = [within(matcher.match(pair.left, pair.right), pair) for pair in rendered()]
     assert 0.93 <= np.mean(shares) <= 0.99, shares
     assert min(shares) >= 0.88, shares
+
+
+@pytest.mark.parametrize("sigma_px", [0.15, 0.3])
+def test_lenses_that_bend_the_picture_are_in_the_intervals(sigma_px):
+    """What columns are off by nobody can see, but rows show it: without their help the intervals are far too narrow."""
+    pairs = [(pair, bent(pair.right, sigma_px, seed)) for seed, pair in enumerate(rendered())]
+    shares = {}
+    for align_rows in ("auto", "off"):
+        matcher = bdis.StereoMatcher(variance=True, align_rows=align_rows)
+        shares[align_rows] = [within(matcher.match(pair.left, right), pair) for pair, right in pairs]
+    assert min(shares["auto"]) > 0.88, shares
+    assert np.mean(shares["off"]) < np.mean(shares["auto"]) - 0.05, shares
 
 
 @pytest.mark.parametrize("preset", ["balanced", "accurate"])

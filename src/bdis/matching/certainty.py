@@ -79,18 +79,18 @@ DETAIL = {
     "unseen": 0.0,
 }
 GIVEN = {
-    "surface": 0.18,
+    "surface": 0.14,
     "joint": 0.0,
-    "jump": 20.0,
+    "jump": 14.0,
     "bend": 0.2,
-    "move": 2.8,
-    "label": 0.36,
+    "move": 2.3,
+    "label": 0.3,
     "near": 0.0,
     "hole": 0.0,
-    "rows": 0.0,
-    "unseen": 0.7,
+    "rows": 7.0,
+    "unseen": 0.6,
 }
-FILLED_HOLE = 6.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result
+FILLED_HOLE = 15.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result
 UNKNOWN_SURFACE = 30.0  # px^2, what is given where our own surface is unknown is judged by such a variance of it
 LARGEST_HOLE = 0.2  # of the picture's width: how far the surface alone may be off across a hole
 LARGEST_SIGMA = 0.35  # of the picture's width: likewise of a pixel that was filled; errors there reach half the width

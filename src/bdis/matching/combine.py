@@ -14,10 +14,7 @@ from .result import StereoResult
 OTHERS = 4.0  # factor on the variances of all but the leader when they are weighted
 AGREEMENT = 3.0  # exponent: how fast the weight of a disparity falls with its distance from the leader's
 SURER = 0.9  # another result leads if its mean sigma is below this share of the first one's
-# What the leader does not know it had a reason to leave out, a better one the surer it is than the others: the factor
-# on the variance there is the first number times the ratio of the mean sigmas to the power of the second.
-UNKNOWN_TO_LEADER = 50.0
-LEAD = 4.0
+UNKNOWN_TO_LEADER = 8.0  # factor on the variance where the leader knows nothing: it had a reason to leave it out
 FEWEST_COMMON = 100  # pixels that all know, to compare their sigmas
 
 
@@ -93,7 +90,7 @@ def _most_probable(disparities: Array, variances: Array) -> tuple[Array, Array]:
     """Disparity and variance of each pixel; an infinite variance = unknown."""
     variances = np.maximum(variances, np.float32(1e-8))
     is_known = np.isfinite(variances)
-    leader, lead = _leader(variances, is_known)
+    leader = _leader(variances, is_known)
     doubted = OTHERS * variances
     doubted[leader] = variances[leader]
     surest = np.where(is_known[leader], leader, doubted.argmin(0))
@@ -103,18 +100,17 @@ def _most_probable(disparities: Array, variances: Array) -> tuple[Array, Array]:
     distances = (disparities - disparity) ** 2
     variance = _mean(np.where(is_known, variances + distances, 0), 1 / (doubted + distances))
     variance *= len(variances) / np.maximum(is_known.sum(0), 1)  # not all know it
-    variance *= np.where(is_known[leader], 1, UNKNOWN_TO_LEADER * lead[surest] ** LEAD)
+    variance *= np.where(is_known[leader], 1, UNKNOWN_TO_LEADER)
     return disparity.astype(np.float32), variance.astype(np.float32)
 
 
-def _leader(variances: Array, is_known: Array) -> tuple[int, Array]:
-    """Which result is trusted most, and how many times larger the mean sigma of each is, at least 1."""
+def _leader(variances: Array, is_known: Array) -> int:
+    """Which result is trusted most."""
     in_common = is_known.all(0)
     if np.count_nonzero(in_common) < FEWEST_COMMON:
-        return 0, np.ones(len(variances))
+        return 0
     sigmas = np.sqrt(variances[:, in_common]).mean(1, dtype=np.float64)
-    leader = int(sigmas.argmin()) if sigmas.min() < SURER * sigmas[0] else 0
-    return leader, np.maximum(sigmas / sigmas[leader], 1)
+    return int(sigmas.argmin()) if sigmas.min() < SURER * sigmas[0] else 0
 
 
 def _mean(values: Array, weights: Array) -> Array:
