@@ -203,9 +203,7 @@ def judge_detail(detail, labels, image, surface, known, surface_variance, uneven
     mismatch = naive_detail.mismatch(*image.images, detail, image.scale)
     weights = naive_surface.DENSE_WEIGHTS if settings.dense else naive_surface.DETAIL_WEIGHTS
     precision = naive_detail.precision(*image.images, detail, image.scale)
-    variance = naive_detail.variance(
-        detail, wide, labels, precision, surface_variance, mismatch, uneven_rows, weights
-    )
+    variance = naive_detail.variance(detail, wide, labels, precision, surface_variance, mismatch, uneven_rows, weights)
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
     if settings.dense:
@@ -413,9 +411,7 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         surface = found.disparity if settings.dense else found.surface
         moved = [level.moved(rows) for level in levels]
         known, (detail, nearest) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
-        disparity, variance = judge_detail(
-            detail, nearest, moved[-1], surface, known, variance, rows.uneven, settings
-        )
+        disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, rows.uneven, settings)
         follows_law = True
     variance = settings.sigma_scale**2 * variance
     if labels is not None:

@@ -117,7 +117,7 @@ def unevenness(rows: RowSums, px: float) -> float:
     # A window weighs at most 1 / spread; neighbours are fewer than windows, but hardly by more than a factor of four.
     if not weight * rows.spread**2 > MIN_WINDOWS / 4:
         return 0.0
-    return px * px * max(common / weight, 0.0)
+    return float(px * px * max(common / weight, 0.0))
 
 
 class RowAlignment:
