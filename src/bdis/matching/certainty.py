@@ -75,7 +75,7 @@ DETAIL = {
     "label": 0.25,
     "near": 0.0032,
     "hole": 2.0,
-    "rows": 13.0,
+    "rows": 15.0,
     "unseen": 0.0,
 }
 GIVEN = {
