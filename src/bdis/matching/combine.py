@@ -14,7 +14,7 @@ from .result import StereoResult
 OTHERS = 4.0  # factor on the variances of all but the leader when they are weighted
 AGREEMENT = 3.0  # exponent: how fast the weight of a disparity falls with its distance from the leader's
 SURER = 0.9  # another result leads if its mean sigma is below this share of the first one's
-UNKNOWN_TO_LEADER = 8.0  # factor on the variance where the leader knows nothing: it had a reason to leave it out
+UNKNOWN_TO_LEADER = 100.0  # factor on the variance where the leader knows nothing: it had a reason to leave it out
 FEWEST_COMMON = 100  # pixels that all know, to compare their sigmas
 
 
