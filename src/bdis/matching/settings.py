@@ -245,7 +245,7 @@ _PAPER: dict[str, Any] = {
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
-    "accurate": Settings(label_level=0, overlap=0.6, min_probability=0.08, min_surface_probability=0.4),
+    "accurate": Settings(label_level=0, overlap=0.6, min_probability=0.07, min_surface_probability=0.4),
     "fast": Settings(**_WITHOUT_SURFACE),
     # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
     # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.
