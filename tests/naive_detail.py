@@ -224,9 +224,9 @@ def variance(disparity, surface, labels, precision, surface_variance, mismatch, 
     bend = np.minimum(np.abs(disparity - np.mean(every_second, 0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_rows = weights
+    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_rows, floor = weights
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
     unsure = (by_surface + by_label * apart + by_near * np.abs(disparity) + by_hole * guessed) * surface_variance
     joint = 1 / (1 / surface_variance + precision)
-    constant = by_rows * max(uneven_rows - EVEN, 0)
+    constant = floor + by_rows * max(uneven_rows - EVEN, 0)
     return constant + unsure + by_joint * joint + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2

@@ -181,7 +181,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     )  # fmt: skip
     surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
     weights = {"surface": 0.5, "joint": 0.4, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "hole": 0.3,
-               "near": 0.02, "rows": 5.0, "unseen": 0.0, "largest_surface": 1e6}  # fmt: skip
+               "near": 0.02, "rows": 5.0, "floor": 0.01, "unseen": 0.0, "largest_surface": 1e6}  # fmt: skip
     gradients = [np.ascontiguousarray(padded(naive_detail.gradient(np.rint(image))), np.int16) for image in images]
     cues = Cues(
         surface=map_of(surface).values, labels=map_of(labels).values, gradient_left=gradients[0],
@@ -195,7 +195,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
     grey = [np.rint(image) for image in images]
     mismatch, precision = naive_detail.mismatch(*grey, detail, 1.0), naive_detail.precision(*grey, detail, 1.0)
-    doubt = naive_detail.variance(detail, surface, labels, precision, 1.0, mismatch, 0.04, list(weights.values())[:9])
+    doubt = naive_detail.variance(detail, surface, labels, precision, 1.0, mismatch, 0.04, list(weights.values())[:10])
     is_covered, is_unmatched = naive_detail.covered(expected, mismatch), naive_detail.unmatched(detail, mismatch)
     assert is_covered.any()
     assert size[1] < 20 or (is_unmatched & (mismatch < naive_detail.UNMATCHED)).any()  # steep

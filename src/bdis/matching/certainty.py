@@ -11,7 +11,7 @@ patch cannot follow, and guessing across a hole.
 These weights were fitted to 17 rendered scenes.  At full resolution (`Detail`) more is known of a pixel, and its
 variance is, in px^2 of the image,
 
-    DETAIL.joint / (1 / variance of the surface + precision)
+    DETAIL.floor + DETAIL.joint / (1 / variance of the surface + precision)
     + (DETAIL.label * apart + DETAIL.near * disparity + DETAIL.hole * guessed) * variance of the surface
     + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2 + DETAIL.rows * unevenness of rows
 
@@ -67,6 +67,7 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
+    "floor": 0.0043,
     "surface": 0.0,
     "joint": 0.2,
     "jump": 33.0,
@@ -79,6 +80,7 @@ DETAIL = {
     "unseen": 0.0,
 }
 GIVEN = {
+    "floor": 0.0,
     "surface": 0.14,
     "joint": 0.0,
     "jump": 14.0,

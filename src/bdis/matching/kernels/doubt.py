@@ -83,6 +83,8 @@ class DoubtWeights(Record):
 
     Attributes
     ----------
+    floor : float
+        px^2, what all pixels have: light that moves with the cameras, and interpolation.
     surface : float
         Of the variance of the surface alone.
     joint : float
@@ -101,6 +103,7 @@ class DoubtWeights(Record):
         px^2, the variance of the surface where it is unknown, or larger.
     """
 
+    floor: float
     surface: float
     joint: float
     jump: float
@@ -214,7 +217,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     sharpness = splat(float32((1 / (4 * NOISE * cues.grey * (2 * WINDOW + 1) ** 2)) ** 2))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     by_near = splat(float32(weights.near))
-    of_rows = splat(float32(weights.rows * max(cues.uneven_rows - EVEN, 0.0)))
+    everywhere = splat(float32(weights.floor + weights.rows * max(cues.uneven_rows - EVEN, 0.0)))
     while begin < end:
         begin = min(begin, width - LANES)  # the last sixteen overlap
         x = uint64(begin)
@@ -231,6 +234,6 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         guessed = by_hole * squared / (squared + guess)
         variance = (by_surface + by_label * apart + by_near * absolute(value) + guessed) * of_surface
         variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
-        variance += of_rows + by_joint / (one / of_surface + sharpness * strength * strength)
+        variance += everywhere + by_joint / (one / of_surface + sharpness * strength * strength)
         store(line.mismatch, nothing, x, mismatch)
         store(line.variance, nothing, x, variance)
