@@ -33,19 +33,19 @@ LIMITS = """## Limits, and where other methods are better
   `paper` on these sets. `balanced` is more accurate than both.
 - Smoke has a texture of its own, at another depth: in dense smoke the result follows the smoke, with too high a
   confidence. Of three rendered colons 75, 80 and 99 % of the errors lie inside the interval of 95 % with `smoke=0.2`,
-  49, 66 and 98 % with 0.3; on tissue 97 %, on instruments 88 to 96 %.
+  49, 66 and 98 % with 0.3; on tissue 97 to 98 %, on instruments 88 to 96 %.
 - Rows that differ by more than about 3 px are not corrected, and differ silently if `align_rows` is off.
-- Between unrelated images (left and right of different real pairs) 0.06 % of the pixels get a disparity, at most 0.7 %,
-  and 0.03 % a probability above 0.5, at most 0.3 %; `accurate` 0.13, 1.2, 0.05 and 0.6 %.
+- Between unrelated images (left and right of different real pairs) 0.06 % of the pixels get a disparity, at most 0.6 %,
+  and 0.02 % a probability above 0.5, at most 0.3 %; `accurate` 0.13, 1.2, 0.05 and 0.5 %.
 - One law of error for all pairs is a compromise: intervals are too wide on rendered scenes, above all where
-  disparities are large (more than 99 % are inside on four of the 18), and frames of one set differ; the table on
-  uncertainty has the worst and the best of each. The interval of 68 % holds 65 to 78 %. Laws with heavier tails (2.25
+  disparities are large (more than 99 % are inside on nine of the 18), and frames of one set differ; the table on
+  uncertainty has the worst and the best of each. The interval of 68 % holds 65 to 86 %. Laws with heavier tails (2.25
   and 2.5 degrees of freedom, or two widths mixed) were fitted as well: probability and shares come no closer.
 - On SCARED, one of the two pairs of tissue, four other matchers share the smooth part of our error, 0.55 px, with
   correlations of 0.94 to 0.98: it is an error of the cameras or of the reference, and no matcher can see it. Rows are
   more uneven there than on any other pair, which is why its intervals hold 94 % all the same. A camera whose columns
   are off and whose rows are not would have intervals that are too narrow.
-- `bdis.combine` of `balanced` with others is at most 1.4 % worse than the best single one and better on average, but 9
+- `bdis.combine` of `balanced` with others is at most 2.4 % worse than the best single one and better on average, but 9
   to 10 % worse on Scene Flow with ELAS, whose planes fit the desk there; its constants were chosen on these pairs.
   Without ours it follows DIS flow too far on Middlebury and Scene Flow: its smooth maps are assessed as too sure.
   SGBM with a far stricter uniqueness (70 to 85 %) is more accurate on Middlebury than its surest pixels by
