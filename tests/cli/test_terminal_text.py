@@ -18,6 +18,12 @@ def assert_harmless(capfd):
     return text
 
 
+@pytest.fixture(autouse=True)
+def prints_text(monkeypatch):
+    """Another test of this process may have left the mode of a command that printed JSON."""
+    monkeypatch.setattr(terminal.mode, "json", False)
+
+
 @pytest.mark.parametrize("show", [terminal.say, terminal.warn, terminal.note])
 def test_lines(show, capfd):
     show(f"set {ESCAPE}")
