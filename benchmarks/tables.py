@@ -86,36 +86,33 @@ def _steps(found: dict) -> str:
     return _rows(header, rows)
 
 
-def _lenses(found: dict) -> str:
-    header = ["lens off by, px rms", "rows", "inside 68 %", "inside 95 %", "worst and best frame", "95 %: mean +- px"]
-    rows = [
-        [
-            sigma_px,
-            name,
-            f"{m['within_68']:.1%}",
-            f"{m['within_95']:.1%}",
-            f"{m['lowest_within_95']:.1%} - {m['highest_within_95']:.1%}",
-            f"{m['interval_95_px']:.2f}",
-        ]
-        for sigma_px, kinds in found.items()
-        for name, m in kinds.items()
+INSIDE = "inside 68 %", "inside 95 %", "worst and best frame", "95 %: mean +- px"
+
+
+def _inside(m: dict) -> list[str]:
+    """Cells of the columns INSIDE."""
+    return [
+        f"{m['within_68']:.1%}",
+        f"{m['within_95']:.1%}",
+        f"{m['lowest_within_95']:.1%} - {m['highest_within_95']:.1%}",
+        f"{m['interval_95_px']:.2f}",
     ]
-    return _rows(header, rows)
+
+
+def _lenses(found: dict) -> str:
+    rows = [[sigma_px, name, *_inside(m)] for sigma_px, kinds in found.items() for name, m in kinds.items()]
+    return _rows(["lens off by, px rms", "rows", *INSIDE], rows)
 
 
 def _uncertainty(found: dict) -> str:
     header = [
-        "settings", "set", "inside 68 %", "inside 95 %", "worst and best frame", "95 %: mean +- px", "log score",
-        "AUSE", "probability off by: set; frames", "coverage",
+        "settings", "set", *INSIDE, "log score", "AUSE", "probability off by: set; frames", "coverage",
     ]  # fmt: skip
     rows = [
         [
             name,
             set_name,
-            f"{m['within_68']:.1%}",
-            f"{m['within_95']:.1%}",
-            f"{m['lowest_within_95']:.1%} - {m['highest_within_95']:.1%}",
-            f"{m['interval_95_px']:.2f}",
+            *_inside(m),
             f"{m['log_score']:.2f}",
             f"{m['ause']:.4f} {m['ause_unit']}",
             f"{m['reliability_error_of_set']:.3f}; {m['reliability_error']:.3f}",

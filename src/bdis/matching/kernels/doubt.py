@@ -2,7 +2,7 @@
 
 What the surface and the texture at the pixel tell together has the variance 1 / (1 / variance of the surface +
 precision), as a posterior has, with a precision of (mean gradient of both images in 5x5 pixels / NOISE)^2.  To it
-come, each with a weight (see ``bdis/matching/certainty.py``):
+come a floor that all pixels have and, each with a weight (see ``bdis/matching/certainty.py``):
 
 - how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
 - how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
