@@ -65,7 +65,7 @@ SHOWN: dict[str, Shown] = {
     "dense": Shown((False, True)),
     "min_valid": Shown((0.0, 0.25, 0.75), "fast", has_rim=True),
     "min_support": Shown((0.0, 0.22, 0.8), "paper"),
-    "min_probability": Shown((0.0, 0.15, 0.9)),
+    "min_probability": Shown((0.0, 0.18, 0.9)),
     "min_surface_probability": Shown((0.0, 0.41, 0.8)),
     "min_island": Shown((0.0, 0.005, 0.3)),
     "segment_filter": Shown((False, True), "paper"),
