@@ -27,7 +27,7 @@ NOISE = 0.456  # grey levels
 FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
-EVEN = 0.003  # px^2
+EVEN = 0.002  # px^2
 
 
 def enlarged(surface, px, shape):

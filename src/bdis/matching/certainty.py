@@ -67,16 +67,16 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "floor": 0.0003,
+    "floor": 0.0002,
     "surface": 0.0,
-    "joint": 0.13,
-    "jump": 20.0,
-    "bend": 1.1,
+    "joint": 0.1,
+    "jump": 15.0,
+    "bend": 2.0,
     "move": 0.0,
-    "label": 0.5,
-    "near": 0.0015,
+    "label": 0.55,
+    "near": 0.0016,
     "hole": 0.0,
-    "rows": 18.0,
+    "rows": 17.0,
     "unseen": 0.0,
 }
 GIVEN = {
