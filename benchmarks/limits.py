@@ -30,8 +30,8 @@ LIMITS = """## Limits, and where other methods are better
   of what it knows there the mean error is no smaller.
 - OpenCV's DIS flow with a check of its vertical part (`bdis bench --methods dis-flow`) is more accurate than the preset
   `paper` on these sets. `balanced` is more accurate than both.
-- Smoke has a texture of its own, at another depth: where it hides the wall the result is the distance of the smoke, with
-  the confidence of a wall. Of eight rendered colons 84 to 98 % of the errors lie inside the interval of 95 % with
+- Smoke has a texture of its own, at another depth: where it hides the wall, the result is the distance of the smoke,
+  with the confidence of a wall. Of eight rendered colons 84 to 98 % of the errors lie inside the interval of 95 % with
   `smoke=0.1`, 59 to 97 % with 0.2 (five of them below 85 %), 47 to 95 % with 0.3; on tissue 93 to 100 %, on instruments
   89 to 95 %.
 - Rows that differ by more than about 3 px are not corrected, and differ silently if `align_rows` is off.
@@ -60,8 +60,8 @@ LIMITS = """## Limits, and where other methods are better
 - A video decoder conceals damage: a damaged frame is left out, but the frames that depend on it until the next key
   frame are matched as they are, and only marked as suspect.
 - `dis` fills every pixel and is wrong where there is no texture; it is the paper's baseline, not meant for use.
-- Highlights on wet tissue move with the viewpoint. Of their saturated pixels on six rendered scenes 59 % are off by more
-  than 1 px, and 49 % with a probability above 0.9 (46 % with the weights before). On SCARED a third is off, none with
+- Highlights on wet tissue move with the viewpoint. Of their saturated pixels on six rendered scenes 59 % are off by
+  more than 1 px, and 49 % with a probability above 0.9 (46 % with the weights before). On SCARED a third is off, none with
   such a probability. Their distance from the surface around them tells the error (correlation 0.94 to 0.99 on rendered
   scenes, 0.6 on SCARED): that is not used yet.
 - Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the first
