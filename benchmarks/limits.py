@@ -61,9 +61,9 @@ LIMITS = """## Limits, and where other methods are better
   frame are matched as they are, and only marked as suspect.
 - `dis` fills every pixel and is wrong where there is no texture; it is the paper's baseline, not meant for use.
 - Highlights on wet tissue move with the viewpoint. Of their saturated pixels on six rendered scenes 59 % are off by
-  more than 1 px, and 49 % with a probability above 0.9 (46 % with the weights before). On SCARED a third is off, none with
-  such a probability. Their distance from the surface around them tells the error (correlation 0.94 to 0.99 on rendered
-  scenes, 0.6 on SCARED): that is not used yet.
+  more than 1 px, and 49 % with a probability above 0.9 (46 % with the weights before). On SCARED a third is off, none
+  with such a probability. Their distance from the surface around them tells the error (correlation 0.94 to 0.99 on
+  rendered scenes, 0.6 on SCARED): that is not used yet.
 - Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the first
   table shows the cost.
 - Without AVX-512 the same code runs on narrower registers; CONTRIBUTING.md has the times.
