@@ -34,6 +34,7 @@ STEPS = {
     "labels without evidence": ("balanced", {"label_noise": 0.0}),
     "edges as windows draw them": ("balanced", {"sides": False}),
     "no refinement": ("balanced", {"refinement_rounds": 0}),
+    "highlights where they seem to lie": ("balanced", {"highlights": False}),
     "refinement that takes slopes for steps": ("balanced", {"refinement_slopes": False, "refinement_smoothing": 36.0}),
     "rows not aligned": ("balanced", {"align_rows": "off"}),
     "accurate": ("accurate", {}),

@@ -168,9 +168,9 @@ def label_level(level, parent, settings):
     return Found(disparity, np.where(np.isnan(disparity), 0, level.weight / 2), [], level.pair)
 
 
-def add_detail(levels, labels, surface, settings):
+def add_detail(levels, labels, surface, known, settings):
     """px of the image for each of its pixels, from the ``surface`` and the ``labels`` of the finest level that is
-    searched, and from labels on finer levels; and the label of each pixel.
+    searched, and from labels on finer levels; and the label of each pixel.  Which will be ``known`` is settled.
     """
     number = settings.finest_level
     for level in levels:
@@ -192,6 +192,8 @@ def add_detail(levels, labels, surface, settings):
         settings.refinement_smoothing,
         settings.refinement_slopes,
     )
+    if settings.highlights:
+        disparity = naive_detail.settle_highlights(left, disparity, known, image.scale)
     return disparity, nearest
 
 
@@ -410,7 +412,8 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     if labels is not None:  # beyond the paper
         surface = found.disparity if settings.dense else found.surface
         moved = [level.moved(rows) for level in levels]
-        known, (detail, nearest) = ~np.isnan(disparity), add_detail(moved, labels, surface, settings)
+        known = ~np.isnan(disparity)
+        detail, nearest = add_detail(moved, labels, surface, known, settings)
         disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, rows.uneven, settings)
         follows_law = True
     variance = settings.sigma_scale**2 * variance

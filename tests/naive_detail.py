@@ -27,7 +27,14 @@ NOISE = 0.456  # grey levels
 FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
-EVEN = 0.002  # px^2
+EVEN = 0.003  # px^2
+SATURATED = 250.0  # grey levels
+RING = 5  # px
+SURROUNDINGS = 4  # blocks to all sides
+SAME_THING = 3.0  # px
+FEWEST = 600  # pixels of every second row
+HALF_A_SAY = 4.0  # blocks^2
+SCATTER = 6.0
 
 
 def enlarged(surface, px, shape):
@@ -137,6 +144,47 @@ def take_sides(left, chosen, votes, labels, scale):
         mean = np.where(is_far, total[1], total[0]) / other
     excess = np.where(near, other - MORE * own, -np.inf)
     return np.where(excess > 0, mean, chosen), excess
+
+
+def settle_highlights(left, disparity, known, scale):
+    """Pixels near saturated ones go to a plane through the blocks around them that have none near them.
+
+    Least squares with weights that fall with the distance of a block; its slopes are held a little by 0.
+    """
+    out, saturated = disparity.copy(), left >= SATURATED * scale
+    height, width = left.shape
+    near = np.any([shifted(saturated, j, i) for j in range(-RING, RING + 1) for i in range(-RING, RING + 1)], axis=0)
+    bright = blocks_of(saturated.astype(float))
+    touched = of_neighbours(np.nansum(bright, 2) > 0, np.any)
+    sampled = known & (np.arange(height) % 2 == 0)[:, None]
+    count = np.nansum(blocks_of(sampled.astype(float)), 2) * ~touched
+    total = np.nansum(blocks_of(np.where(sampled, disparity, 0.0)), 2) * ~touched
+    for row, column in zip(*np.nonzero(touched)):
+        y, x = np.mgrid[row * BLOCK : min((row + 1) * BLOCK, height), column * BLOCK : min((column + 1) * BLOCK, width)]
+        y, x = (each[near[y, x] & known[y, x]] for each in (y, x))
+        if not len(y):
+            continue
+        mean = disparity[y, x].mean()
+        rows, columns = np.nonzero(count)
+        around = np.maximum(np.abs(rows - row), np.abs(columns - column)) <= SURROUNDINGS
+        rows, columns = rows[around], columns[around]
+        values, weights = total[rows, columns] / count[rows, columns], count[rows, columns]
+        alike = np.abs(values - mean) <= SAME_THING
+        if weights[alike].sum() < FEWEST:
+            continue
+        place = np.stack([columns - column, rows - row])[:, alike].astype(float)
+        values, weights = values[alike], weights[alike] / (1 + (place**2).sum(0) / HALF_A_SAY)
+        weights /= weights.sum()
+        centre, middle = place @ weights, values @ weights
+        offsets, rest = place - centre[:, None], values - middle
+        slopes = np.linalg.solve((offsets * weights) @ offsets.T + 1e-3 * np.eye(2), (offsets * weights) @ rest)
+        scatter = max(weights @ rest**2 - slopes @ ((offsets * weights) @ rest), 0)
+        pixels = np.stack([(x + 0.5) / BLOCK - 0.5 - column, (y + 0.5) / BLOCK - 0.5 - row])
+        target = middle + slopes @ (pixels - centre[:, None])
+        apart = disparity[y, x] - target
+        moved = target + apart / (1 + apart**2 / (SCATTER * scatter + 1e-9))
+        out[y, x] = np.where(np.abs(apart) <= SAME_THING, moved, disparity[y, x])
+    return out
 
 
 def covered(disparity, mismatch):

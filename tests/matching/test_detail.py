@@ -13,6 +13,7 @@ from bdis.matching.kernels.doubt import Cues, DoubtWeights
 from bdis.matching.kernels.layout import PAD, Map, Maps, image_stride
 from bdis.matching.labels import Labels
 from bdis.matching.memory import Arena
+from bdis.synthetic.renderer import render
 from tests import naive_detail, naive_labels, naive_surface
 from tests.matching.records import alone, found_spans, map_of
 from tests.scenes import smooth_noise, warped_pair
@@ -118,6 +119,45 @@ def test_pixels_take_the_side_of_those_that_look_like_them(size, levels):
     assert sure.mean() > 0.99
     np.testing.assert_allclose(found[sure], reference[sure], atol=1e-3)
     assert 0.001 < (reference != chosen).mean() < 0.6  # some move
+
+
+@pytest.mark.parametrize("size", [(96, 128), (97, 131), (64, 150), (133, 200)], ids=str)
+def test_highlights_go_to_the_plane_around_them(size):
+    _left, _right, stages, _result = solved(size)
+    detail, scale, rng = stages.detail, stages._settings.intensity_scale, np.random.default_rng(4)
+    (height, width), left = size, detail._images[0]
+    y, x = np.mgrid[:height, :width]
+    image = rng.uniform(20, 200, size)
+    for _ in range(6):  # in corners and across borders as well
+        image[np.hypot(y - rng.integers(height), x - rng.integers(width)) < rng.uniform(0, 5)] = 255
+    image[0, 0] = image[-1, -1] = 255
+    shown = np.clip(np.arange(left.pixels.shape[1]) - PAD, 0, width - 1)
+    left.pixels[:] = np.rint(scale * image)[:, shown].astype(np.int16)
+    disparity = 10 + 0.02 * x - 0.01 * y + rng.normal(0, 0.1, size) + np.where(image == 255, rng.uniform(-4, 4), 0)
+    disparity[:, width // 2 :] += np.where(rng.random() < 0.5, 0, 6)  # another thing
+    known = rng.random(size) < 0.9
+    detail._disparity.values[:, :width] = disparity
+    result = Maps(
+        disparity=np.where(known, 1, np.nan).astype(np.float32), probability=np.zeros(size, np.float32), width=width
+    )
+
+    kernels.settle_highlights(
+        left, result, detail._disparity, detail._highlights, detail._lines, detail._rings, alone()
+    )
+    reference = naive_detail.settle_highlights(pixels(left), disparity.astype(np.float32).astype(float), known, scale)
+    np.testing.assert_allclose(detail._disparity.values[:, :width], reference, atol=1e-3)
+    assert 0.002 < (np.abs(reference - disparity) > 0.01).mean() < 0.5  # some move, most stay
+
+
+def test_a_highlight_that_moves_with_the_cameras_does_not_dent_the_surface():
+    """Half of the pixels on such highlights were off by more than 1 px, most of them with a high probability."""
+    pair = render("tissue", 240, 320, seed=701, highlights=2.0, noise=1.0, disparity_px=30)
+    off = {}
+    for settles in (False, True):
+        result = bdis.StereoMatcher(highlights=settles).match(pair.left, pair.right)
+        shown = (pair.left.min(axis=2) >= 250) & result.known & ~np.isnan(pair.disparity)
+        off[settles] = (np.abs(result.disparity - pair.disparity)[shown] > 1).mean()
+    assert off[True] < 0.4 * off[False], off
 
 
 def test_a_foreground_drawn_too_wide_gives_way_to_what_looks_like_background():

@@ -110,6 +110,7 @@ def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, A
         "refinement_rounds": int(rng.choice([0, 1, 3])),
         "refinement_smoothing": float(rng.choice([0.01, 40, 10000])),
         "refinement_slopes": bool(rng.integers(2)),
+        "highlights": bool(rng.integers(2)),
         "dense": bool(rng.integers(2)),
         "variance": [False, True, "paper"][int(rng.integers(3))],
         "min_island": float(rng.choice([0, 0.005, 0.5])),

@@ -159,6 +159,7 @@ any_settings = st.fixed_dictionaries(
         "slanted_overlap": st.sampled_from([0, 0.6, 0.95]),
         "sides": st.booleans(),
         "refinement_slopes": st.booleans(),
+        "highlights": st.booleans(),
         "finest_level": st.sampled_from([0, 1, 2]),
         "coarsest_level": st.sampled_from([None, 2, 3, 10]),
         "max_iterations": st.sampled_from([1, 6, 100]),

@@ -184,6 +184,7 @@ OUT_OF_RANGE = {
     "refinement_rounds": ((-1, 21), "from 0 to 20"),
     "refinement_smoothing": ((0, -1, 10001, np.inf), "from 0.001 to 10000"),
     "refinement_slopes": ((), "True or False"),
+    "highlights": ((), "True or False"),
     "scatter_smoothing": ((0, -1, 1001, np.inf), "above 0 and at most 1000"),
     "dense": ((), "True or False"),
     "sigma_scale": ((0, -1, 100.5), "above 0 and at most 100"),

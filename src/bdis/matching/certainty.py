@@ -12,14 +12,13 @@ These weights were fitted to 17 rendered scenes.  At full resolution (`Detail`) 
 variance is, in px^2 of the image,
 
     DETAIL.floor + DETAIL.joint / (1 / variance of the surface + precision)
-    + (DETAIL.label * apart + DETAIL.near * disparity) * variance of the surface
-    + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.rows * unevenness of rows
+    + (DETAIL.label * apart + DETAIL.near * disparity + DETAIL.hole * guessed) * variance of the surface
+    + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2 + DETAIL.rows * unevenness of rows
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
-scenes together, for the best log score as long as, on each set, about 95 % of the errors lie in the interval of 95 %,
-68 % in that of 68 %, and the probability is the share of pixels within 1 px.  Half or double of a weight moves the
-share inside 95 % of a set by up to 2 %.  Where every pixel gets a disparity (``dense``), guesses across holes have a
-weight as well, chosen on set 30 and rendered scenes: 95 % of the errors of the filled pixels alone shall lie in theirs.
+scenes together: 95 % of the errors of each shall lie in the interval of 95 %, 68 % in that of 68 %, and the probability
+shall be the share of pixels within 1 px.  Where every pixel gets a disparity (``dense``), guesses across holes have a
+larger weight, chosen on set 30 and rendered scenes: 95 % of the errors of the filled pixels alone shall lie in theirs.
 
 For disparities that another matcher gives (`bdis.assess`) there are other weights, ``GIVEN``, fitted to maps of SGBM,
 BM, ELAS and DIS flow on the same pairs, and the variance of the surface stands alone in the first term.
@@ -68,16 +67,16 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "floor": 0.0002,
+    "floor": 0.0043,
     "surface": 0.0,
-    "joint": 0.1,
-    "jump": 15.0,
-    "bend": 2.0,
-    "move": 0.0,
-    "label": 0.55,
-    "near": 0.0016,
-    "hole": 0.0,
-    "rows": 17.0,
+    "joint": 0.2,
+    "jump": 33.0,
+    "bend": 3.0,
+    "move": 0.05,
+    "label": 0.22,
+    "near": 0.0032,
+    "hole": 2.0,
+    "rows": 15.0,
     "unseen": 0.0,
 }
 GIVEN = {
@@ -93,7 +92,7 @@ GIVEN = {
     "rows": 7.0,
     "unseen": 0.6,
 }
-FILLED_HOLE = 15.0  # the weight of holes where every pixel gets a disparity: guesses across them are then in the result
+FILLED_HOLE = 15.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result
 UNKNOWN_SURFACE = 30.0  # px^2, what is given where our own surface is unknown is judged by such a variance of it
 LARGEST_HOLE = 0.2  # of the picture's width: how far the surface alone may be off across a hole
 LARGEST_SIGMA = 0.35  # of the picture's width: likewise of a pixel that was filled; errors there reach half the width

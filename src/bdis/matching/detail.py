@@ -19,6 +19,7 @@ from .fusion import empty_map, empty_maps
 from .kernels.covered import CoveredLine, DetailRules
 from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine
 from .kernels.doubt import KEPT, SUMS, Cues, DoubtLine
+from .kernels.highlights import SATURATED, HighlightLine, Highlights
 from .kernels.labels import PaddedMap
 from .kernels.layout import PAD, Map, image_stride, map_stride
 from .labels import Labels, empty_padded_map
@@ -95,12 +96,18 @@ class Detail:
         down, across = -(-height // BLOCK), -(-width // BLOCK)
         low, high, texture = (arena.zeros((down, across), np.float32) for _ in range(3))
         self._blocks = Blocks(low=low, high=high, texture=texture)
+        self._highlights = Highlights(
+            is_bright=arena.zeros((down, across), np.uint8), count=arena.zeros((down, across), np.float32),
+            total=arena.zeros((down, across), np.float32), threshold=round(SATURATED * settings.intensity_scale),
+        )  # fmt: skip
         threads = range(settings.threads)
         sums = (4, map_stride(width) + 2 * LANES)
         self._lines = for_members([DetailLine(sums=arena.zeros(sums, np.float32)) for _ in threads])
         self._covered = for_members([covered_line(width, arena) for _ in threads])
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
+        self._rings = for_members([HighlightLine(rows=arena.zeros((1, 32), np.int32)) for _ in threads])
         self._takes_sides = settings.sides and not judges_given
+        self._settles_highlights = settings.highlights and not judges_given
         self._disparity, self._spans = empty_map(height, width, arena), whole_spans(height, width, arena)
         self.refinement: VariationalRefinement | None = None
         self._weights = doubt_weights(judges_given, settings.dense, settings.sigma_scale)
@@ -143,6 +150,10 @@ class Detail:
         kernels.find_spans(self._result, self._spans, crew)
         if self.refinement is not None:
             self.refinement.run(has_hidden, crew)
+        if self._settles_highlights:
+            kernels.settle_highlights(
+                self._images[0], self._result, self._disparity, self._highlights, self._lines, self._rings, crew
+            )
         self._cues.update(uneven_rows=0.0 if self._rows is None else self._rows.uneven_px2)
         kernels.write_detail(
             self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._covered,
@@ -165,6 +176,8 @@ class Detail:
             found.append(kernels.take_sides)
         if self.refinement is not None:
             found += self.refinement.kernels()
+        if self._settles_highlights:
+            found.append(kernels.settle_highlights)
         return [*found, kernels.find_spans, kernels.write_detail]
 
 

@@ -44,6 +44,7 @@ class SettingNames(TypedDict, total=False):
     refinement_rounds: int
     refinement_smoothing: float
     refinement_slopes: bool
+    highlights: bool
     scatter_smoothing: float
     dense: bool
     variance: Literal[False, True, "paper"]

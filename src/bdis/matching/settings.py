@@ -164,6 +164,10 @@ class Settings:
     refinement_slopes: bool = setting(
         True, "They hold each other at the slope of the surface around them, not level.", group=_SURFACE
     )
+    highlights: bool = setting(
+        True, "Highlights, which move with the cameras, go to the surface around them; needs label_level.",
+        group=_SURFACE,
+    )
     scatter_smoothing: float = setting(
         60.0,
         "If smoothing is 0: how strongly neighbours are bound in a surface that only measures the scatter.",
@@ -190,7 +194,7 @@ class Settings:
         high=1, step=0.01,
     )
     min_probability: float = setting(
-        0.18, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
+        0.15, "Pixels with a lower probability are unknown; without a surface it is the paper's posterior.",
         group=_REJECTION, low=0, high=1, step=0.01,
     )
     min_surface_probability: float = setting(
@@ -245,7 +249,7 @@ _PAPER: dict[str, Any] = {
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
-    "accurate": Settings(label_level=0, overlap=0.6, min_probability=0.09, min_surface_probability=0.4),
+    "accurate": Settings(label_level=0, overlap=0.6, min_probability=0.07, min_surface_probability=0.4),
     "fast": Settings(**_WITHOUT_SURFACE),
     # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
     # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.

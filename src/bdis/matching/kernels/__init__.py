@@ -14,6 +14,7 @@ from .enlarge import (
     hide_unseen_variance,
 )
 from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
+from .highlights import settle_highlights
 from .label_claims import keep_what_both_see
 from .label_images import describe_images
 from .label_paths import pass_along_columns, pass_along_rows
@@ -104,6 +105,7 @@ __all__ = [
     "score_scatter",
     "score_surface",
     "search_patches",
+    "settle_highlights",
     "shift_rows",
     "shift_seen",
     "smooth",
