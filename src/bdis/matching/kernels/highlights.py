@@ -24,9 +24,7 @@ RING = 5  # px, pixels this near to a saturated one belong to the highlight, 4 t
 EVERY = 2  # of the rows of a block that are averaged
 REACH = 4  # blocks to all sides that are the surroundings; 6: 0, +0.2, 0 %
 NEAR = 3.0  # px, what lies further from the highlight is another thing; 1.5: +4, +0.2, 0 %
-FEWEST = (
-    600  # pixels of the surroundings, in every second row, that must be there; 75: 0, +0.1, +0.1 %, 1200: +4, +0.5, 0 %
-)
+FEWEST = 600  # pixels that surroundings must have, in every second row; 75: 0, +0.1, +0.1 %, 1200: +4, +0.5, 0 %
 HALF = 4.0  # square of the distance in blocks at which surroundings have half a say; 16: 0, +0.1, 0 %
 SCATTER = 6.0  # variances of the surroundings, as far from the plane a pixel goes half of the way; 3: 0, +0.2, +0.2 %
 
