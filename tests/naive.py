@@ -170,7 +170,7 @@ def label_level(level, parent, settings):
 
 def add_detail(levels, labels, surface, known, settings):
     """px of the image for each of its pixels, from the ``surface`` and the ``labels`` of the finest level that is
-    searched, and from labels on finer levels; and the label of each pixel.  Which will be ``known`` is settled.
+    searched, and from labels on finer levels; and the label of each pixel.  ``known`` are those of the surface.
     """
     number = settings.finest_level
     for level in levels:
