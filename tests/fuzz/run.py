@@ -120,7 +120,7 @@ def _fuzz(name: str, seconds: str, scratch: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     words.write_text("".join('"' + word.replace('"', '\\"') + '"\n' for word in reader.words))
     options = [
-        f"-timeout={HANGS_S}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={longest}",
+        f"-timeout={HANGS_S}", f"-report_slow_units={HANGS_S}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={longest}",
         f"-artifact_prefix={findings}/", *([f"-dict={words}"] if reader.words else []),
     ]  # fmt: skip
     atheris.Setup([sys.argv[0], *options, str(corpus), str(KEPT / name)], one)
