@@ -2,8 +2,8 @@
 
 `match` at the end of the file is the whole method: Figure 1 of the paper, and after it what goes beyond the paper.  Its
 steps are in ``naive_steps.py`` (the paper's) and, beyond the paper, ``naive_labels.py``, ``naive_surface.py``,
-``naive_detail.py``, ``naive_variational.py`` and ``naive_video.py``.  Nothing here is shared with the kernels but the
-settings.  Images and maps are float64 arrays (height, width); unknown is NaN.
+``naive_detail.py``, ``naive_highlights.py``, ``naive_variational.py`` and ``naive_video.py``.  Nothing here is shared
+with the kernels but the settings.  Images and maps are float64 arrays (height, width); unknown is NaN.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests import naive_detail, naive_labels, naive_rows, naive_surface, naive_variational, naive_video
+from tests import (
+    naive_detail,
+    naive_highlights,
+    naive_labels,
+    naive_rows,
+    naive_surface,
+    naive_variational,
+    naive_video,
+)
 from tests.naive_steps import (
     Pair,
     brightness,
@@ -144,11 +152,19 @@ def solve_level(level, parent, settings):
     pair = level.pair
     start = None if parent is None else (parent.disparity, parent.probability)
     patches = search_level(pair, start, pair.width, level.weight, level.scale, level.number, settings)  # [III-A, III-B]
+    patches = without_highlights(patches, level, level.images[1], settings)
     is_last = level.number == settings.finest_level and not settings.smoothing  # a surface has its own threshold
     threshold = settings.min_probability if is_last else 0
     disparity, probability = fuse_patches(patches, pair, settings, level.scale, threshold)  # [III-C, III-D]
     disparity = remove_small_segments(disparity, level.min_segment)  # [III-F]
     return Found(disparity, np.where(np.isnan(disparity), 0, probability), patches, pair)
+
+
+def without_highlights(patches, level, right, settings):
+    """Beyond the paper: on the finest level patches that hold highlights do not count."""
+    if not (settings.highlights and has_labels(settings) and level.number == settings.finest_level):
+        return patches
+    return naive_highlights.leave_out_highlights(patches, level.images[0], right, settings.patch_size, level.scale)
 
 
 # --- Beyond the paper: every pixel chooses between disparities ------------------------------------------------------
@@ -168,7 +184,7 @@ def label_level(level, parent, settings):
     return Found(disparity, np.where(np.isnan(disparity), 0, level.weight / 2), [], level.pair)
 
 
-def add_detail(levels, labels, surface, known, settings):
+def add_detail(levels, labels, surface, known, surface_variance, settings):
     """px of the image for each of its pixels, from the ``surface`` and the ``labels`` of the finest level that is
     searched, and from labels on finer levels; and the label of each pixel.  ``known`` are those of the surface.
     """
@@ -192,20 +208,26 @@ def add_detail(levels, labels, surface, known, settings):
         settings.refinement_smoothing,
         settings.refinement_slopes,
     )
+    settled = naive_highlights.Settled(disparity, known, surface_variance, np.zeros(known.shape, bool))
     if settings.highlights:
-        disparity = naive_detail.settle_highlights(left, disparity, known, image.scale)
-    return disparity, nearest
+        settled = naive_highlights.settle_highlights(left, *settled[:3], image.seen[0], image.scale)
+    return settled, nearest
 
 
-def judge_detail(detail, labels, image, surface, known, surface_variance, uneven_rows, settings):
+def judge_detail(settled, labels, image, surface, uneven_rows, settings):
     """Disparity, probability and variance at full resolution; what the right camera does not see is unknown, or lies
     with the background.
     """
+    detail, known, surface_variance, is_blank = settled
     wide = naive_detail.enlarged(surface, 2**settings.finest_level, detail.shape)
-    mismatch = naive_detail.mismatch(*image.images, detail, image.scale)
+    differences, strengths = naive_detail.gradient_differences(*image.images, detail, is_blank)
+    mismatch = naive_detail.mismatch(differences, strengths, image.scale)
     weights = naive_surface.DENSE_WEIGHTS if settings.dense else naive_surface.DETAIL_WEIGHTS
-    precision = naive_detail.precision(*image.images, detail, image.scale)
-    variance = naive_detail.variance(detail, wide, labels, precision, surface_variance, mismatch, uneven_rows, weights)
+    precision = naive_detail.precision(strengths, image.scale)
+    coherence, noise = naive_detail.coherence(differences, strengths, image.scale)
+    variance = naive_detail.variance(
+        detail, wide, labels, precision, surface_variance, mismatch, coherence, noise, uneven_rows, weights
+    )
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
     if settings.dense:
@@ -244,6 +266,7 @@ def search_along(level, surface, settings):
     settings = replace(settings, overlap=settings.slanted_overlap)
     near = replace(settings, min_disparity=-reach, max_disparity=reach, propagate=False)
     patches = search_level(pair, None, pair.width, 1.0, level.scale, level.number, near)
+    patches = without_highlights(patches, level, pair.right[:, Pair.pad : Pair.pad + pair.width], settings)
     rest, probability = fuse_patches(patches, pair, settings, level.scale, 0)
     return Found(remove_small_segments(rest, level.min_segment), probability, patches, pair), usable
 
@@ -413,8 +436,8 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         surface = found.disparity if settings.dense else found.surface
         moved = [level.moved(rows) for level in levels]
         known = ~np.isnan(disparity)
-        detail, nearest = add_detail(moved, labels, surface, known, settings)
-        disparity, variance = judge_detail(detail, nearest, moved[-1], surface, known, variance, rows.uneven, settings)
+        settled, nearest = add_detail(moved, labels, surface, known, variance, settings)
+        disparity, variance = judge_detail(settled, nearest, moved[-1], surface, rows.uneven, settings)
         follows_law = True
     variance = settings.sigma_scale**2 * variance
     if labels is not None:
@@ -424,7 +447,8 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     if settings.smoothing and not settings.dense:
         disparity = np.where(probability >= settings.min_probability, disparity, np.nan)
     if settings.variance == "paper":
-        variance = of_paper
+        unfitted = settings.patch_size**2 / 4 * 4**settings.finest_level  # of pixels in highlights
+        variance = np.where(np.isnan(of_paper), unfitted, of_paper)
     probability = np.where(np.isnan(disparity), 0, probability)
     variance = np.where(np.isnan(disparity), np.nan, variance)
     memory = None

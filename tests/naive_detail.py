@@ -27,14 +27,12 @@ NOISE = 0.456  # grey levels
 FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
-EVEN = 0.003  # px^2
-SATURATED = 250.0  # grey levels
-RING = 5  # px
-SURROUNDINGS = 4  # blocks to all sides
-SAME_THING = 3.0  # px
-FEWEST = 600  # pixels of every second row
-HALF_A_SAY = 4.0  # blocks^2
-SCATTER = 6.0
+EVEN = 0.002  # px^2
+BESIDE = 8  # px, columns to both sides, every second one
+HARDLY = 0.2  # (grey levels per px)^2
+USUAL = 0.6
+OF_TEXTURE = 0.4
+NO_TEXTURE = 1.0  # (grey levels per px)^2
 
 
 def enlarged(surface, px, shape):
@@ -146,47 +144,6 @@ def take_sides(left, chosen, votes, labels, scale):
     return np.where(excess > 0, mean, chosen), excess
 
 
-def settle_highlights(left, disparity, known, scale):
-    """Pixels near saturated ones go to a plane through the blocks around them that have none near them.
-
-    Least squares with weights that fall with the distance of a block; its slopes are held a little by 0.
-    """
-    out, saturated = disparity.copy(), left >= SATURATED * scale
-    height, width = left.shape
-    near = np.any([shifted(saturated, j, i) for j in range(-RING, RING + 1) for i in range(-RING, RING + 1)], axis=0)
-    bright = blocks_of(saturated.astype(float))
-    touched = of_neighbours(np.nansum(bright, 2) > 0, np.any)
-    sampled = known & (np.arange(height) % 2 == 0)[:, None]
-    count = np.nansum(blocks_of(sampled.astype(float)), 2) * ~touched
-    total = np.nansum(blocks_of(np.where(sampled, disparity, 0.0)), 2) * ~touched
-    for row, column in zip(*np.nonzero(touched)):
-        y, x = np.mgrid[row * BLOCK : min((row + 1) * BLOCK, height), column * BLOCK : min((column + 1) * BLOCK, width)]
-        y, x = (each[near[y, x] & known[y, x]] for each in (y, x))
-        if not len(y):
-            continue
-        mean = disparity[y, x].mean()
-        rows, columns = np.nonzero(count)
-        around = np.maximum(np.abs(rows - row), np.abs(columns - column)) <= SURROUNDINGS
-        rows, columns = rows[around], columns[around]
-        values, weights = total[rows, columns] / count[rows, columns], count[rows, columns]
-        alike = np.abs(values - mean) <= SAME_THING
-        if weights[alike].sum() < FEWEST:
-            continue
-        place = np.stack([columns - column, rows - row])[:, alike].astype(float)
-        values, weights = values[alike], weights[alike] / (1 + (place**2).sum(0) / HALF_A_SAY)
-        weights /= weights.sum()
-        centre, middle = place @ weights, values @ weights
-        offsets, rest = place - centre[:, None], values - middle
-        slopes = np.linalg.solve((offsets * weights) @ offsets.T + 1e-3 * np.eye(2), (offsets * weights) @ rest)
-        scatter = max(weights @ rest**2 - slopes @ ((offsets * weights) @ rest), 0)
-        pixels = np.stack([(x + 0.5) / BLOCK - 0.5 - column, (y + 0.5) / BLOCK - 0.5 - row])
-        target = middle + slopes @ (pixels - centre[:, None])
-        apart = disparity[y, x] - target
-        moved = target + apart / (1 + apart**2 / (SCATTER * scatter + 1e-9))
-        out[y, x] = np.where(np.abs(apart) <= SAME_THING, moved, disparity[y, x])
-    return out
-
-
 def covered(disparity, mismatch):
     """Pixels that the right camera does not see because another one lies in the same place of its image.
 
@@ -240,31 +197,48 @@ def around(values, radius):
     return np.stack([shifted(values, j, i) for j in offsets for i in offsets])
 
 
-def compared_gradients(left, right, disparity):
-    """Mean difference of the gradients of both images in windows of 5x5, and their mean sum."""
+def gradient_differences(left, right, disparity, is_blank):
+    """How far the gradients of both images differ under a disparity, and their sum; nothing of blank pixels."""
     height, width = left.shape
     place = np.clip(np.arange(width) - disparity, 0, width - 1)
     whole = np.floor(place).astype(int)
     rows, slope = np.arange(height)[:, None], gradient(right)
     here, there = slope[rows, whole], slope[rows, np.minimum(whole + 1, width - 1)]
     there = here + (place - whole) * (there - here)
-    differences, strengths = np.abs(gradient(left) - there), np.abs(gradient(left)) + np.abs(there)
-    return around(differences, 2).mean(0), around(strengths, 2).mean(0)
+    differences, strengths = gradient(left) - there, np.abs(gradient(left)) + np.abs(there)
+    return np.where(is_blank, 0, differences), np.where(is_blank, 0, strengths)
 
 
-def mismatch(left, right, disparity, scale):
+def mismatch(differences, strengths, scale):
     """How far the gradients of both images differ in windows of 5x5, over how strong they are."""
-    differences, strengths = compared_gradients(left, right, disparity)
-    return differences / (strengths + FAINT * 2 * scale)
+    return around(np.abs(differences), 2).mean(0) / (around(strengths, 2).mean(0) + FAINT * 2 * scale)
 
 
-def precision(left, right, disparity, scale):
+def precision(strengths, scale):
     """1 / px^2, how sharply the texture of both images fixes a disparity."""
-    _, strengths = compared_gradients(left, right, disparity)
-    return (strengths / (4 * scale) / NOISE) ** 2  # of two images, twice central differences
+    return (around(strengths, 2).mean(0) / (4 * scale) / NOISE) ** 2  # of two images, twice central differences
 
 
-def variance(disparity, surface, labels, precision, surface_variance, mismatch, uneven_rows, weights):
+def coherence(differences, strengths, scale):
+    """How alike neighbouring rows differ, in 5 rows and every second of 17 columns, beside differences and texture; and
+    noise, what they do not have in common, over the square of the gradient.
+    """
+    height, width = differences.shape
+    columns = [np.clip(np.arange(width) + k, 0, width - 1) for k in range(-BESIDE, BESIDE + 1, 2)]
+    upper, lower = differences[:-1] / (2 * scale), differences[1:] / (2 * scale)
+    products, squares = (sum(each[:, at] for at in columns) for each in (upper * lower, (upper**2 + lower**2) / 2))
+    texture = (around(strengths, 2).mean(0) / 2 / (2 * scale)) ** 2  # of one image
+    found, noise = np.empty(differences.shape), np.empty(differences.shape)
+    for y in range(height):
+        pairs = slice(max(y - 2, 0), y + 2)  # four of rows
+        alike, all_ = (each[pairs].sum(0) / (4 * len(columns)) for each in (products, squares))
+        alike = np.maximum(alike, 0)
+        found[y] = (alike + USUAL * HARDLY) / (all_ + HARDLY + OF_TEXTURE * texture[y])
+        noise[y] = (all_ - alike) / (texture[y] + NO_TEXTURE)
+    return found, noise
+
+
+def variance(disparity, surface, labels, precision, surface_variance, mismatch, coherence, noise, uneven_rows, weights):
     """px^2, from what tells of errors."""
     near = around(disparity, 1)
     jump = np.minimum(near.max(0) - near.min(0), FARTHEST) * mismatch
@@ -272,9 +246,11 @@ def variance(disparity, surface, labels, precision, surface_variance, mismatch, 
     bend = np.minimum(np.abs(disparity - np.mean(every_second, 0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_rows, floor = weights
+    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_noise, by_rows = weights[:10]
+    floor, coherent = weights[10:]
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
-    unsure = (by_surface + by_label * apart + by_near * np.abs(disparity) + by_hole * guessed) * surface_variance
-    joint = 1 / (1 / surface_variance + precision)
-    constant = floor + by_rows * max(uneven_rows - EVEN, 0)
-    return constant + unsure + by_joint * joint + by_jump * jump**2 + by_bend * bend**2 + by_move * move**2
+    seen = by_joint / (1 / surface_variance + precision) + by_jump * jump**2
+    seen = seen + (by_label * apart + by_near * np.abs(disparity)) * surface_variance
+    unseen = floor + by_rows * max(uneven_rows - EVEN, 0) + (by_surface + by_hole * guessed) * surface_variance
+    seen = seen * (1 - coherent + coherent * coherence) + by_noise * noise
+    return seen + unseen + by_bend * bend**2 + by_move * move**2

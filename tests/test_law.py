@@ -65,6 +65,16 @@ def test_noise_makes_intervals_wider():
     assert widths[0] < widths[1] < widths[2]
 
 
+@pytest.mark.parametrize("noise", [0.3, 2.0, 6.0])
+def test_intervals_hold_their_share_with_any_noise(noise):
+    """Noise that differs from row to row is no reason to be surer of what the images have in common."""
+    pair = render("tissue", seed=5, disparity_px=30, noise=noise)
+    result = bdis.StereoMatcher(variance=True).match(pair.left, pair.right)
+    known = result.known & ~np.isnan(pair.disparity)
+    inside = np.abs(result.disparity - pair.disparity)[known] < result.interval(0.95)[known]
+    assert 0.9 < inside.mean() < 0.99
+
+
 def test_intervals_hold_their_share_at_any_scale_of_the_image():
     """An image enlarged to twice its size has no more detail; errors are twice as large in px."""
     pair = render("tissue", 240, 320, seed=5, disparity_px=20, noise=1.5)

@@ -11,9 +11,10 @@ patch cannot follow, and guessing across a hole.
 These weights were fitted to 17 rendered scenes.  At full resolution (`Detail`) more is known of a pixel, and its
 variance is, in px^2 of the image,
 
-    DETAIL.floor + DETAIL.joint / (1 / variance of the surface + precision)
-    + (DETAIL.label * apart + DETAIL.near * disparity + DETAIL.hole * guessed) * variance of the surface
-    + DETAIL.jump * (jump * mismatch)^2 + DETAIL.bend * bend^2 + DETAIL.move * move^2 + DETAIL.rows * unevenness of rows
+    coherence * (DETAIL.joint / (1 / variance of the surface + precision) + DETAIL.jump * (jump * mismatch)^2
+                 + (DETAIL.label * apart + DETAIL.near * disparity) * variance of the surface)
+    + DETAIL.floor + DETAIL.noise * noise + DETAIL.rows * unevenness of rows + DETAIL.bend * bend^2
+    + DETAIL.move * move^2 + DETAIL.hole * guessed * variance of the surface
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
 scenes together: 95 % of the errors of each shall lie in the interval of 95 %, 68 % in that of 68 %, and the probability
@@ -67,17 +68,19 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "floor": 0.0043,
+    "floor": 0.0012,
     "surface": 0.0,
-    "joint": 0.2,
-    "jump": 33.0,
-    "bend": 3.0,
-    "move": 0.05,
-    "label": 0.22,
-    "near": 0.0032,
-    "hole": 2.0,
-    "rows": 15.0,
+    "joint": 0.6,
+    "jump": 75.0,
+    "bend": 3.2,
+    "move": 0.01,
+    "label": 0.15,
+    "near": 0.009,
+    "noise": 0.009,
+    "hole": 0.3,
+    "rows": 13.5,
     "unseen": 0.0,
+    "coherent": 1.0,
 }
 GIVEN = {
     "floor": 0.0,
@@ -88,9 +91,11 @@ GIVEN = {
     "move": 2.3,
     "label": 0.3,
     "near": 0.0,
+    "noise": 0.0,
     "hole": 0.0,
     "rows": 7.0,
     "unseen": 0.6,
+    "coherent": 0.0,
 }
 FILLED_HOLE = 15.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result
 UNKNOWN_SURFACE = 30.0  # px^2, what is given where our own surface is unknown is judged by such a variance of it
@@ -120,6 +125,17 @@ def largest_variance(width: int) -> float:
     return (LARGEST_SIGMA * width) ** 2
 
 
+def unfitted_variance(settings: Settings) -> float:
+    """px^2 of the level, the paper's variance of pixels that no patch has one for: sigma is half a patch.
+
+    Examples
+    --------
+    >>> unfitted_variance(Settings(patch_size=8))
+    16.0
+    """
+    return settings.patch_size**2 / 4
+
+
 def doubt_weights(is_given: bool, is_dense: bool, sigma_scale: float) -> DoubtWeights:
     """The weights of full resolution as kernels take them, for disparities that were found, or given by the user.
 
@@ -131,7 +147,7 @@ def doubt_weights(is_given: bool, is_dense: bool, sigma_scale: float) -> DoubtWe
     4.0
     """
     weights = GIVEN if is_given else {**DETAIL, "hole": FILLED_HOLE} if is_dense else DETAIL
-    scaled = {name: weight * sigma_scale**2 for name, weight in weights.items()}
+    scaled = {name: weight * (1 if name == "coherent" else sigma_scale**2) for name, weight in weights.items()}
     return DoubtWeights(**scaled, largest_surface=UNKNOWN_SURFACE if is_given else math.inf)
 
 
@@ -293,7 +309,7 @@ class PaperVariance:
         self._out = VarianceMixture(
             spread=arena.zeros((patches.rows.shape[1], map_stride(maps.width)), np.float32),
             variance=self.variance.values,
-            unfitted=settings.patch_size**2 / 4,  # sigma is half a patch
+            unfitted=unfitted_variance(settings),
         )
 
     def run(self, has_hidden: bool, crew: Crew) -> None:

@@ -13,7 +13,7 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .certainty import doubt_weights, largest_variance
+from .certainty import doubt_weights, largest_variance, unfitted_variance
 from .enlarge import Enlarge
 from .fusion import empty_map, empty_maps
 from .kernels.covered import CoveredLine, DetailRules
@@ -71,6 +71,7 @@ class Detail:
     ):  # fmt: skip
         left, right = (levels[0] for levels in pyramid.images)
         seen_left, seen_right = (levels[0] for levels in pyramid.seen)
+        self._seen = seen_left
         height, width = len(left.pixels), left.width
         finest = settings.finest_level
         assert settings.label_level is not None
@@ -98,7 +99,8 @@ class Detail:
         self._blocks = Blocks(low=low, high=high, texture=texture)
         self._highlights = Highlights(
             is_bright=arena.zeros((down, across), np.uint8), count=arena.zeros((down, across), np.float32),
-            total=arena.zeros((down, across), np.float32), threshold=round(SATURATED * settings.intensity_scale),
+            total=arena.zeros((down, across), np.float32), gradient=gradients[0],
+            threshold=round(SATURATED * settings.intensity_scale),
         )  # fmt: skip
         threads = range(settings.threads)
         sums = (4, map_stride(width) + 2 * LANES)
@@ -129,6 +131,7 @@ class Detail:
             is_given=judges_given,
             has_variance=bool(settings.variance),
             judges_variance=settings.variance is True,
+            unfitted=unfitted_variance(settings) * 4**finest,
         )
         self.given: Array | None = None
         self._given = empty_padded_map(self._disparity, arena) if judges_given else None
@@ -152,8 +155,10 @@ class Detail:
             self.refinement.run(has_hidden, crew)
         if self._settles_highlights:
             kernels.settle_highlights(
-                self._images[0], self._result, self._disparity, self._highlights, self._lines, self._rings, crew
-            )
+                self._images[0], self._seen, has_hidden, self._result, self._disparity, self._highlights, self._lines,
+                self._rings, crew,
+            )  # fmt: skip
+            kernels.find_spans(self._result, self._spans, crew)  # more is known now
         self._cues.update(uneven_rows=0.0 if self._rows is None else self._rows.uneven_px2)
         kernels.write_detail(
             self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._covered,

@@ -8,7 +8,8 @@ from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
 from . import kernels
-from .kernels.layout import Maps, image_stride
+from .kernels.highlights import AREA, SATURATED, BrightAreas, BrightColumns
+from .kernels.layout import Maps, image_stride, map_stride
 from .kernels.patches import SHIFTS, Patches, Scratch, SearchSettings
 from .kernels.pyramid import Views
 from .memory import Arena
@@ -33,6 +34,8 @@ class Search:
         Room to work in, see `thread_scratch`.
     settings : Settings
         Of the matcher.
+    leaves_out_highlights : bool
+        Patches that hold highlights do not count.
     arena : Arena
         Where buffers come from.
 
@@ -49,6 +52,7 @@ class Search:
         search_settings: SearchSettings,
         scratch: Scratch,
         settings: Settings,
+        leaves_out_highlights: bool,
         arena: Arena,
     ):
         self._views, self._coarser, self._settings, self._scratch = views, coarser, search_settings, scratch
@@ -61,16 +65,30 @@ class Search:
             probability=arena.zeros(shape, np.float32),
             variance=arena.zeros(shape if search_settings.variance else (1, 1), np.float32),
         )
+        self._leaves_out_highlights = leaves_out_highlights
+        if leaves_out_highlights:
+            shape = -(-len(views.left) // AREA), -(-views.width // AREA)
+            self._bright_areas = BrightAreas(
+                counts=arena.zeros(shape, np.int32),
+                patch_size=settings.patch_size,
+                threshold=round(SATURATED * settings.intensity_scale),
+            )
+            room = (2, map_stride(views.width))
+            self._bright_columns = for_members(
+                [BrightColumns(counts=arena.zeros(room, np.int32)) for _ in range(settings.threads)]
+            )
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Search every patch."""
         kernels.search_patches(
             self._views, self._coarser, self.patches, self._settings, self._scratch, has_hidden, crew
         )
+        if self._leaves_out_highlights:
+            kernels.leave_out_highlights(self._views, self.patches, self._bright_areas, self._bright_columns, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [kernels.search_patches]
+        return [kernels.search_patches, *([kernels.leave_out_highlights] if self._leaves_out_highlights else [])]
 
 
 def patch_grid(length: int, settings: Settings) -> Array:

@@ -40,6 +40,8 @@ class SlantedSearch:
         To find segments in.
     settings : Settings
         Of the matcher.
+    leaves_out_highlights : bool
+        Patches that hold highlights do not count.
     arena : Arena
         Where buffers come from.
 
@@ -59,6 +61,7 @@ class SlantedSearch:
         scratch: Scratch,
         room: Runs,
         settings: Settings,
+        leaves_out_highlights: bool,
         arena: Arena,
     ):
         settings = replace(settings, overlap=settings.slanted_overlap)
@@ -73,7 +76,7 @@ class SlantedSearch:
         )
         maps, nothing = empty_maps(surface.height, surface.width, arena), empty_maps(1, 0, arena)
         along = search_settings_along_surface(settings)
-        self.search = Search(self.views, nothing, along, scratch, settings, arena)
+        self.search = Search(self.views, nothing, along, scratch, settings, leaves_out_highlights, arena)
         self.fusion = make_fusion(self.views, self.search.patches, maps, 0.0, settings, arena)
         self._filter = SegmentFilter(maps, min_segment, room)
         self.rest = Map(values=maps.disparity, width=maps.width)

@@ -101,6 +101,7 @@ class Stages:
         has_surface = settings.smoothing > 0 or settings.dense
         measures_scatter = settings.variance is True and not has_surface  # on the level above the finest
         self._has_labels = has_labels(settings)
+        self._leaves_out_highlights = settings.highlights and self._has_labels and not judges_given
         finest_image = 0 if self._has_labels else finest
         bytes_per_pixel = BYTES_PER_PIXEL[finest == 0][has_surface or measures_scatter]
         shared_bytes = 0
@@ -169,7 +170,9 @@ class Stages:
     def _make_patches(self, number: int, coarser: Maps, weight: float) -> PatchLevel:
         settings, arena, views = self._settings, self._arena, self.pyramid.views[number]
         maps = empty_maps(*halved(*self.size, number), arena)
-        search = Search(views, coarser, search_settings(number, weight, settings), self._scratch, settings, arena)
+        of_level = search_settings(number, weight, settings)
+        leaves_out = self._leaves_out_highlights and number == settings.finest_level
+        search = Search(views, coarser, of_level, self._scratch, settings, leaves_out, arena)
         # A surface has its own probability, and its own threshold after that.
         has_threshold = number == settings.finest_level and settings.smoothing == 0
         min_probability = settings.min_probability if has_threshold else 0.0
@@ -188,7 +191,7 @@ class Stages:
         guide, views = self.pyramid.images[0][finest], self.pyramid.views[finest]
         return SurfaceSteps(
             guide, views, self.levels[-1].found, self._min_segment(finest), self._scratch, self._room, self._settings,
-            self._arena,
+            self._leaves_out_highlights, self._arena,
         )  # fmt: skip
 
     def _make_certainty(self, measures_scatter: bool) -> list[SurfaceCertainty | ScatterCertainty | PaperVariance]:

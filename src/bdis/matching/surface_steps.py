@@ -33,6 +33,8 @@ class SurfaceSteps:
         To find segments in.
     settings : Settings
         Of the matcher.
+    leaves_out_highlights : bool
+        Patches of the second search that hold highlights do not count.
     arena : Arena
         Where buffers come from.
 
@@ -50,7 +52,7 @@ class SurfaceSteps:
 
     def __init__(
         self, guide: Image, views: Views, found: Map, min_segment: int,
-        scratch: Scratch, room: Runs, settings: Settings, arena: Arena,
+        scratch: Scratch, room: Runs, settings: Settings, leaves_out_highlights: bool, arena: Arena,
     ):  # fmt: skip
         self._found = found
         self.fit = SurfaceFit(guide, settings.smoothing or settings.scatter_smoothing, settings, arena)
@@ -59,7 +61,9 @@ class SurfaceSteps:
         self.wide = empty_map(surface.height, surface.width, arena) if settings.dense else None
         self.slanted: SlantedSearch | None = None
         if settings.slanted and settings.smoothing > 0:
-            self.slanted = SlantedSearch(views, surface, min_segment, scratch, room, settings, arena)
+            self.slanted = SlantedSearch(
+                views, surface, min_segment, scratch, room, settings, leaves_out_highlights, arena
+            )
             self.first_density = empty_map(surface.height, surface.width, arena)
 
     def run(self, has_hidden: bool, crew: Crew) -> None:

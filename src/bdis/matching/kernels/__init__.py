@@ -14,7 +14,7 @@ from .enlarge import (
     hide_unseen_variance,
 )
 from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
-from .highlights import settle_highlights
+from .highlights import leave_out_highlights, settle_highlights
 from .label_claims import keep_what_both_see
 from .label_images import describe_images
 from .label_paths import pass_along_columns, pass_along_rows
@@ -88,6 +88,7 @@ __all__ = [
     "keep_density",
     "keep_known",
     "keep_what_both_see",
+    "leave_out_highlights",
     "leave_out_unseen",
     "mark_seen_floats",
     "mark_seen_grey",

@@ -60,6 +60,8 @@ class DetailRules(Record):
         Every disparity stays as it is: what the right camera does not see is only less sure.
     has_variance, judges_variance : bool
         There is a variance; it is the one that is judged here, not another one that stays.
+    unfitted : float
+        px^2, that other variance of pixels which have none.
     """
 
     smallest: float
@@ -70,6 +72,7 @@ class DetailRules(Record):
     is_given: bool
     has_variance: bool
     judges_variance: bool
+    unfitted: float
 
 
 class CoveredLine(Record):
@@ -300,7 +303,9 @@ def write_law(line_variance, result, y, variance, rules):
         store(result.disparity, row, at, select(known, disparity, unknown))
         store(result.probability, row, at, select(known, probability, zero))
         if rules.has_variance:
-            value = value if rules.judges_variance else load(variance, row, at)
+            if not rules.judges_variance:
+                value = load(variance, row, at)
+                value = select(value == value, value, splat(float32(rules.unfitted)))
             store(variance, row, at, select(known, value, unknown))
 
 

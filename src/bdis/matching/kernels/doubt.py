@@ -5,14 +5,20 @@ precision), as a posterior has, with a precision of (mean gradient of both image
 come a floor that all pixels have and, each with a weight (see ``bdis/matching/certainty.py``):
 
 - how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
-- how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
-- how far it was moved away from the surface;
 - how far it lies from its label, times the variance of the surface: wide and narrow support disagree;
 - its disparity, times the variance of the surface: what is near looks different to both cameras;
+- how much noise the images have, beside their texture;
+- how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
+- how far it was moved away from the surface;
 - how uneven the rows of both images are, for all pixels alike: where rows disagree, so do columns, unseen.
 
 The *mismatch* is how far the gradients of both images differ in a window of 5x5 pixels, divided by how strong they are:
 0 if they agree, 1 if the one has texture where the other has none.
+
+The posterior and the first three of the list count as far as the images differ *coherently*: the covariance of the
+difference in one row with that in the next, in 5 rows and 17 columns, over its variance and a share of the texture's.
+What is drawn in a wrong place, lit differently or not sharp differs alike in both rows.  The noise of a sensor does
+not: it is what that covariance leaves of the variance.
 """
 
 from numba import float32, int32, uint64
@@ -27,6 +33,7 @@ from ...vector.simd import (
     lane_numbers,
     larger,
     load,
+    select,
     smaller,
     splat,
     store,
@@ -38,6 +45,13 @@ from .spans import columns_near
 from .windows import add_columns, add_rows, repeat_ends
 
 WINDOW = 2  # px, gradients are compared in windows of 5x5
+BESIDE = 8  # px to both sides, coherence is that of so many columns
+ALTERNATE = 2  # of these columns
+# What changing these does to the objective of the fit of the weights, the mean of the sets; none of it at all: 0.32.
+HARDLY = 0.2  # (grey levels per px)^2: what differs by less, and has no texture, is coherent as is usual; 0.4: 0.04
+USUAL = 0.6  # coherence of what can hardly be told; 0.4: 0
+NO_TEXTURE = 1.0  # (grey levels per px)^2, beside less than this noise counts no more
+OF_TEXTURE = 0.4  # share of the squared gradient beside which differences are coherent or not; 0.2: 0, 0: 0.11
 AROUND = 4  # px, a pixel is compared with the mean of 9x9
 EVERY = 2  # of the rows and columns of these
 FAINT = 3.0  # grey levels per px: gradients weaker than this hardly differ
@@ -47,9 +61,10 @@ GUESS = 30.0  # px^2, a surface of such a variance is half a guess
 FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
 # px^2, rows are found to be as uneven as this where nothing is wrong with them; half: 1 % more of the errors of
 # rendered scenes inside 95 %, doubled: 3 % less of those on Cones and Aloe.
-EVEN = 0.003
+EVEN = 0.002
+BLANK = -32768  # gradient of pixels whose brightness does not tell where they lie
 KEPT = 2 * WINDOW + 1  # rows whose gradients are kept
-SUMS = 5  # rows of a `DoubtLine` that are sums over rows of windows
+SUMS = 7  # rows of a `DoubtLine` that are sums over rows of windows
 
 
 class Cues(Record):
@@ -93,10 +108,14 @@ class DoubtWeights(Record):
         Of the squares of what is listed above.
     label, near : float
         Of these products, per px; ``near`` that of the disparity, by which the views lie apart.
+    noise : float
+        px^2, of the noise over the square of the gradient.
     hole : float
         Of the variance of the surface where that is large, in addition: a guess across a hole.
     rows : float
         Of how uneven rows are.
+    coherent : float
+        0 to 1: how much the posterior, jumps, labels and near things depend on the coherence of differences.
     unseen : float
         px^2, for pixels that the right camera does not see and that keep their disparity.
     largest_surface : float
@@ -111,8 +130,10 @@ class DoubtWeights(Record):
     move: float
     label: float
     near: float
+    noise: float
     hole: float
     rows: float
+    coherent: float
     unseen: float
     largest_surface: float
 
@@ -123,11 +144,11 @@ class DoubtLine(Record):
     Attributes
     ----------
     difference, strength : ndarray of float32, shape (KEPT, map stride)
-        How far the gradients of both images differ, and the sum of their sizes; twice grey levels as stored per px.
-        Row y of the picture is in row y % KEPT.
+        Gradient of the left image less that of the right one, and the sum of their sizes; twice grey levels as stored
+        per px.  Row y of the picture is in row y % KEPT.
     sums : ndarray of float32, shape (SUMS, 16 + map stride + 16)
-        Sums over the rows of windows: difference, strength, disparity; and the smallest and largest disparity of three
-        rows.
+        Sums over the rows of windows: size of the difference, strength, disparity; the smallest and largest disparity
+        of three rows; the product of the differences of neighbouring rows, and the mean of their squares.
     mismatch : ndarray of float32, shape (1, map stride)
         Of the pixels of a row.
     variance : ndarray of float32, shape (1, map stride)
@@ -154,9 +175,10 @@ def compare_gradients(disparity, cues, y, line):
         pair = gather_near_short_pairs(cues.gradient_right, row, to_int(whole) + splat(int32(PAD)))
         here, there = to_float((pair << sixteen) >> sixteen), to_float(pair >> sixteen)
         right = here + (place - whole) * (there - here)
-        left = to_float(load(cues.gradient_left, row, x + uint64(PAD)))
-        store(line.difference, slot, x, absolute(left - right))
-        store(line.strength, slot, x, absolute(left) + absolute(right))
+        stored = load(cues.gradient_left, row, x + uint64(PAD))
+        left, is_blank = to_float(stored), stored == splat(int32(BLANK))
+        store(line.difference, slot, x, select(is_blank, zero, left - right))
+        store(line.strength, slot, x, select(is_blank, zero, absolute(left) + absolute(right)))
 
 
 @inner
@@ -169,6 +191,48 @@ def add_kept_rows(rows, y, height, width, sums, which, columns):
             total += load(rows, above, x) + load(rows, below, x)
         store(sums, which, uint64(LANES) + x, total)
     repeat_ends(sums, which, width)
+
+
+@inner
+def add_differences(rows, y, height, width, sums, columns):
+    """As `add_kept_rows`, of the size of differences; and of products and squares of the rows that are neighbours."""
+    size, product, square, half = uint64(0), uint64(5), uint64(6), splat(float32(0.5))
+    for x in range(uint64(columns[0]), uint64(columns[1]), uint64(LANES)):
+        above = load(rows, uint64(max(y - WINDOW, 0) % KEPT), x)
+        sizes, squares = absolute(above), above * above
+        products = half_squares = splat(float32(0))
+        for k in range(1 - WINDOW, WINDOW + 1):
+            here = load(rows, uint64(min(max(y + k, 0), height - 1) % KEPT), x)
+            sizes += absolute(here)
+            before, squares = squares, here * here
+            if 0 < y + k < height:
+                products += above * here
+                half_squares += half * (before + squares)
+            above = here
+        at = uint64(LANES) + x
+        store(sums, size, at, sizes)
+        store(sums, product, at, products)
+        store(sums, square, at, half_squares)
+    repeat_ends(sums, size, width)
+    repeat_ends(sums, product, width)
+    repeat_ends(sums, square, width)
+
+
+@inner
+def coherence_at(sums, x, strength, grey):
+    """How coherently the images differ around sixteen pixels, 0 to 1, and their noise over the square of the gradient.
+
+    ``strength`` is summed over 5x5 pixels.
+    """
+    summed = 2 * WINDOW * (2 * BESIDE // ALTERNATE + 1)  # pairs of rows, and columns
+    share = splat(float32(1 / (summed * (2 * grey) ** 2)))  # gradients are stored twice
+    products = add_columns(sums, uint64(5), x, BESIDE, ALTERNATE) * share
+    squares = add_columns(sums, uint64(6), x, BESIDE, ALTERNATE) * share
+    texture = strength * splat(float32(1 / (2 * (2 * WINDOW + 1) ** 2 * 2 * grey)))  # of one image
+    texture = texture * texture
+    alike, hardly, of_texture = larger(products, splat(float32(0))), splat(float32(HARDLY)), splat(float32(OF_TEXTURE))
+    coherence = (alike + splat(float32(USUAL)) * hardly) / (squares + hardly + of_texture * texture)
+    return coherence, (squares - alike) / (texture + splat(float32(NO_TEXTURE)))
 
 
 @inner
@@ -202,7 +266,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     height, sums, row, nothing = values.shape[0], line.sums, uint64(y), uint64(0)
     begin, end = columns_near(cues.spans, y, y, 0, width)
     around = columns_near(cues.spans, y, y, LANES, width)  # windows reach beyond
-    add_kept_rows(line.difference, y, height, width, sums, uint64(0), around)
+    add_differences(line.difference, y, height, width, sums, around)
     add_kept_rows(line.strength, y, height, width, sums, uint64(1), around)
     add_rows(values, y, height, width, AROUND, EVERY, sums, uint64(2), around)
     limits_of_rows(values, y, height, width, sums, around)
@@ -217,6 +281,8 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     sharpness = splat(float32((1 / (4 * NOISE * cues.grey * (2 * WINDOW + 1) ** 2)) ** 2))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     by_near = splat(float32(weights.near))
+    by_noise = splat(float32(weights.noise))
+    coherent, steady = splat(float32(weights.coherent)), splat(float32(1 - weights.coherent))
     everywhere = splat(float32(weights.floor + weights.rows * max(cues.uneven_rows - EVEN, 0.0)))
     while begin < end:
         begin = min(begin, width - LANES)  # the last sixteen overlap
@@ -232,8 +298,10 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         of_surface = smaller(load(surface_variance, row, x), largest_of_surface)  # also if NaN
         squared = of_surface * of_surface
         guessed = by_hole * squared / (squared + guess)
-        variance = (by_surface + by_label * apart + by_near * absolute(value) + guessed) * of_surface
-        variance += by_jump * jump * jump + by_bend * bend * bend + by_move * move * move
-        variance += everywhere + by_joint / (one / of_surface + sharpness * strength * strength)
+        variance = by_joint / (one / of_surface + sharpness * strength * strength) + by_jump * jump * jump
+        variance += (by_label * apart + by_near * absolute(value)) * of_surface
+        coherence, noise = coherence_at(sums, x, strength, cues.grey)
+        variance = variance * (steady + coherent * coherence) + by_noise * noise
+        variance += (by_surface + guessed) * of_surface + by_bend * bend * bend + by_move * move * move + everywhere
         store(line.mismatch, nothing, x, mismatch)
         store(line.variance, nothing, x, variance)
