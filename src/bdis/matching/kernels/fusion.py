@@ -16,6 +16,7 @@ from ...vector.simd import (
     lane_numbers,
     larger,
     load,
+    rounded_product,
     select,
     smaller,
     splat,
@@ -120,36 +121,40 @@ def spread_row(patches, mixture, i):
                 store(spread, c, x, load(spread, c, x) + w)
 
 
-@inner
-def fuse_rows(mixture, maps, begin, end):
-    """Pixel rows ``begin`` to ``end - 1`` of ``maps`` (Eq. 13).
+def _fuse_row_under(fixed_count):
+    """Makes `fuse_row` for pixels under ``fixed_count`` rows of patches, which is faster; 0: under any number."""
 
-    A pixel is known if accepted patches hold ``min_support`` of the spatial weight that all patches over it would have,
-    and its probability is ``min_probability`` or more.
-    """
-    covering, row_weights, spread = mixture.covering, mixture.row_weights, mixture.spread
-    unknown = splat(float32(np.nan))
-    zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(1e-30))
-    threshold = splat(float32(mixture.min_probability))
-    three = uint64(3)
-    for y in range(uint64(begin), uint64(end)):
-        first, count = uint64(covering[y, 0]), uint64(covering[y, 1] - covering[y, 0])
+    @inner
+    def fuse_row(mixture, maps, y, any_count):
+        """One row of pixels (Eq. 13).
+
+        A pixel is known if accepted patches hold ``min_support`` of the spatial weight that all patches over it would
+        have, and its probability is ``min_probability`` or more.
+        """
+        spread, row_weights = mixture.spread, mixture.row_weights
+        first, count = uint64(3) * uint64(mixture.covering[y, 0]), uint64(fixed_count or any_count)
+        unknown = splat(float32(np.nan))
+        zero, one, tiny = splat(float32(0)), splat(float32(1)), splat(float32(1e-30))
+        threshold, first_weight = splat(float32(mixture.min_probability)), splat(row_weights[y, uint64(0)])
         full = float32(0)
         for k in range(count):
             full += row_weights[y, k]
         needed = splat(full * float32(mixture.min_support))
         for x in range(uint64(0), uint64(maps.disparity.shape[1] - LANES), uint64(LANES)):
-            wpu = wp = w = zero
-            for k in range(count):
-                w += splat(row_weights[y, k]) * load(spread, three * (first + k) + uint64(2), x)
+            # The first products are rounded by themselves, so that sums are the same whatever the compiler unrolls.
+            w = rounded_product(first_weight, load(spread, first + uint64(2), x))
+            for k in range(uint64(1), count):
+                w += splat(row_weights[y, k]) * load(spread, first + uint64(3) * k + uint64(2), x)
             if not any_lane(w > zero):
                 store(maps.disparity, y, x, unknown)
                 store(maps.probability, y, x, zero)
                 continue
-            for k in range(count):
+            wpu = rounded_product(first_weight, load(spread, first, x))
+            wp = rounded_product(first_weight, load(spread, first + uint64(1), x))
+            for k in range(uint64(1), count):
                 g = splat(row_weights[y, k])
-                wpu += g * load(spread, three * (first + k), x)
-                wp += g * load(spread, three * (first + k) + uint64(1), x)
+                wpu += g * load(spread, first + uint64(3) * k, x)
+                wp += g * load(spread, first + uint64(3) * k + uint64(1), x)
             over = one / larger(w * wp, tiny)  # one division serves both ratios
             probability = smaller(wp * wp * over, one)
             known = (
@@ -157,6 +162,26 @@ def fuse_rows(mixture, maps, begin, end):
             )
             store(maps.disparity, y, x, select(known, wpu * w * over, unknown))
             store(maps.probability, y, x, select(known, probability, zero))
+
+    return fuse_row
+
+
+_under_one, _under_two, _under_three, _under_any = (_fuse_row_under(count) for count in (1, 2, 3, 0))
+
+
+@inner
+def fuse_rows(mixture, maps, begin, end):
+    """Pixel rows ``begin`` to ``end - 1`` of ``maps``."""
+    for y in range(uint64(begin), uint64(end)):
+        count = mixture.covering[y, 1] - mixture.covering[y, 0]
+        if count == 1:
+            _under_one(mixture, maps, y, count)
+        elif count == 2:
+            _under_two(mixture, maps, y, count)
+        elif count == 3:
+            _under_three(mixture, maps, y, count)
+        else:
+            _under_any(mixture, maps, y, count)
 
 
 @kernel
