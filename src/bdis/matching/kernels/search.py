@@ -12,6 +12,7 @@ from ...vector.simd import (
     LANES,
     absolute,
     any_lane,
+    every_lane,
     floor,
     gather,
     gather_pairs,
@@ -62,11 +63,10 @@ def descend(tables, start, lowest, highest, active, settings):
     base = lane_numbers() * splat(int32(SHIFTS))
     zero, one, two = splat(float32(0)), splat(float32(1)), splat(float32(2))
     gentlest, last_step = splat(float32(0.5)), zero
-    place = start
+    place, whole = start, to_int(start)
+    at_whole, slope = gather_pairs(tables, uint64(STEP), whole + base)
     for _ in range(settings.max_iterations):
-        whole = to_int(place)
-        step, slope = gather_pairs(tables, uint64(STEP), whole + base)
-        step = step + slope * (place - to_float(whole))
+        step = at_whole + slope * (place - to_float(whole))
         if settings.newton:
             gentlest = select(step * last_step < zero, one, gentlest)
             last_step = step
@@ -78,6 +78,10 @@ def descend(tables, start, lowest, highest, active, settings):
         active = active & inside & (absolute(step) >= stop)
         if not any_lane(active):
             break
+        before = whole
+        whole = to_int(place)
+        if not every_lane(whole == before):  # most searches soon stay between two shifts, and a gather is slow
+            at_whole, slope = gather_pairs(tables, uint64(STEP), whole + base)
     return place
 
 
