@@ -35,18 +35,19 @@ LIMITS = """## Limits, and where other methods are better
   with the confidence of a wall. Of three rendered colons 81, 89 and 94 % of the errors lie inside the interval of 95 %
   with `smoke=0.2`, 76, 80 and 91 % with 0.3; on tissue 90 to 99 %, on instruments 87 to 94 %.
 - Rows that differ by more than about 3 px are not corrected, and differ silently if `align_rows` is off.
-- Between unrelated images (the left one of a real pair with the right one of the next, six of them) 0.10 % of the pixels
-  get a disparity, at most 0.6 %, and 0.05 % a probability above 0.5, at most 0.3 %; `accurate` 0.23, 1.1, 0.07 and 0.4 %.
+- Between unrelated images (the left one of a real pair with the right one of the next, six of them) 0.10 % of the
+  pixels get a disparity, at most 0.6 %, and 0.05 % a probability above 0.5, at most 0.3 %; `accurate` 0.23, 1.1, 0.07
+  and 0.4 %.
 - One law of error for all pairs is a compromise: intervals are too wide on some rendered scenes (more than 99 % are
   inside on seven of the 18), and frames of one set differ; the table on uncertainty has the worst and the best of each.
   The interval of 68 % holds 61 to 77 %. Laws with heavier tails (2.25 and 2.5 degrees of freedom, or two widths mixed)
   were fitted as well: probability and shares come no closer. With the coherence of differences intervals are narrower
   and the log score is better on Middlebury, Scene Flow and rendered scenes; the order of pixels (AUSE) is better on
-  Middlebury, Scene Flow, Cones, Aloe and set 31, but 4 % worse on tissue, 6 % on set 30 and 13 % on rendered scenes than
-  without: a local correlation is itself noisy.
-- Where texture is strong intervals are a tenth of a px wide, and errors of a reference show: of Aloe, whose reference is
-  in steps of half a px, 72 % are inside, and 90 % if those steps are allowed for (85 and 95 % with the wider weights of
-  before).
+  Middlebury, Scene Flow, Cones, Aloe and set 31, but 4 % worse on tissue, 6 % on set 30 and 13 % on rendered scenes
+  than without: a local correlation is itself noisy.
+- Where texture is strong intervals are a tenth of a px wide, and errors of a reference show: of Aloe, whose reference
+  is in steps of half a px, 72 % are inside, and 90 % if those steps are allowed for (85 and 95 % with the wider weights
+  of before).
 - In strong noise (6 grey levels) 90 to 96 % of the errors of four rendered scenes of 640x480 are inside.
 - On SCARED, one of the two pairs of tissue, four other matchers share the smooth part of our error, 0.55 px, with
   correlations of 0.94 to 0.98: it is an error of the cameras or of the reference, and no matcher can see it. Rows are
@@ -66,12 +67,12 @@ LIMITS = """## Limits, and where other methods are better
 - A video decoder conceals damage: a damaged frame is left out, but the frames that depend on it until the next key
   frame are matched as they are, and only marked as suspect.
 - `dis` fills every pixel and is wrong where there is no texture; it is the paper's baseline, not meant for use.
-- Highlights on wet tissue move with the viewpoint. With `highlights`, 4 % of the saturated pixels of six glossy rendered
-  scenes of tissue (`highlights=2`, seeds 740 to 745) are off by more than 1 px (77 % without), 0.6 % with a probability
-  above 0.9 (46 %), and the mean error of these scenes is 28 % smaller; of four scenes with instruments (750 to 753) 28 %
-  (53 %) and 4 % (42 %). The seeds were not used to choose its constants. The mean error of real tissue is 1 % smaller,
-  the coverage of glossy scenes up to 2 % (instruments). White things that are no highlights lose: Motorcycle has a 2 %
-  larger error.
+- Highlights on wet tissue move with the viewpoint. With `highlights`, 4 % of the saturated pixels of six glossy
+  rendered scenes of tissue (`highlights=2`, seeds 740 to 745) are off by more than 1 px (77 % without), 0.6 % with a
+  probability above 0.9 (46 %), and the mean error of these scenes is 28 % smaller; of four scenes with instruments (750
+  to 753) 28 % (53 %) and 4 % (42 %). The seeds were not used to choose its constants. The mean error of real tissue is
+  1 % smaller, the coverage of glossy scenes up to 2 % (instruments). White things that are no highlights lose:
+  Motorcycle has a 2 % larger error.
 - Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the first
   table shows the cost.
 - Without AVX-512 the same code runs on narrower registers; CONTRIBUTING.md has the times.
