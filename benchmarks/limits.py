@@ -71,7 +71,7 @@ LIMITS = """## Limits, and where other methods are better
   rendered scenes of tissue (`highlights=2`, seeds 740 to 745) are off by more than 1 px (77 % without), 0.6 % with a
   probability above 0.9 (46 %), and the mean error of these scenes is 28 % smaller; of four scenes with instruments (750
   to 753) 28 % (53 %) and 4 % (42 %). The seeds were not used to choose its constants. The mean error of real tissue is
-  1 % smaller, the coverage of glossy scenes up to 2 % (instruments). White things that are no highlights lose:
+  1 % smaller; coverage falls by 0.2 to 0.3 %, with instruments by 2 %. White things that are no highlights lose:
   Motorcycle has a 2 % larger error.
 - Where a rectified image has black borders, the patches that touch them are resampled instead of looked up; the first
   table shows the cost.
