@@ -17,9 +17,10 @@ variance is, in px^2 of the image,
     + DETAIL.move * move^2 + DETAIL.hole * guessed * variance of the surface
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
-scenes, small, enlarged and noisy ones among them, together: 95 % of the errors of each shall lie in the interval of 95 %, 68 % in that of 68 %, and the probability
-shall be the share of pixels within 1 px.  Where every pixel gets a disparity (``dense``), guesses across holes have a
-larger weight, chosen on set 30 and rendered scenes: 95 % of the errors of the filled pixels alone shall lie in theirs.
+scenes, small, enlarged and noisy ones among them, together: 95 % of the errors of each shall lie in the interval of 95
+%, 68 % in that of 68 %, and the probability shall be the share of pixels within 1 px.  Where every pixel gets a
+disparity (``dense``), guesses across holes have a larger weight, chosen on set 30 and rendered scenes: 95 % of the
+errors of the filled pixels alone shall lie in theirs.
 
 For disparities that another matcher gives (`bdis.assess`) there are other weights, ``GIVEN``, fitted to maps of SGBM,
 BM, ELAS and DIS flow on the same pairs, and the variance of the surface stands alone in the first term.

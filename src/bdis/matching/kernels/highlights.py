@@ -25,8 +25,8 @@ from .layout import PAD, ROWS, Map, Maps
 from .patches import Patches
 from .pyramid import Image, Seen, Views
 
-# What changing these does to the mean error on some glossy rendered scenes, on real tissue and on Motorcycle, whose white
-# things are no highlights; without highlights at all: +16, +1.7, -2.1 %.  Figures of the plane are of before patches were
+# What changing these does to the mean error on some glossy rendered scenes, on real tissue and on Motorcycle, whose
+# white things are no highlights; without this step: +16, +1.7, -2.1 %.  Figures of the plane are of before patches were
 # left out.
 SATURATED = 250.0  # grey levels; 253: 0, 0, 0 %
 AREA = 16  # px of the level, side of the squares whose saturated pixels are counted
