@@ -53,7 +53,7 @@ LIMITS = """## Limits, and where other methods are better
   correlations of 0.94 to 0.98: it is an error of the cameras or of the reference, and no matcher can see it. Rows are
   more uneven there than on any other pair, which is why its intervals hold 94 % all the same. A camera whose columns
   are off and whose rows are not would have intervals that are too narrow.
-- `bdis.combine` of `balanced` with others is at most 2.8 % worse than the best single one and better on average, but
+- `bdis.combine` of `balanced` with others is at most 0.9 % worse than the best single one and better on average, but
   10 % worse on Scene Flow with ELAS, whose planes fit the desk there; its constants were chosen on these pairs.
   Without ours it follows DIS flow too far on Middlebury and Scene Flow: its smooth maps are assessed as too sure.
   SGBM with a far stricter uniqueness (70 to 85 %) is more accurate on Middlebury than its surest pixels by
