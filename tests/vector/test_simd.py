@@ -530,20 +530,6 @@ def test_smallest_of_sixteen_shorts():
 # --- Images -----------------------------------------------------------------------------------------------------------
 
 
-def test_pairs_of_bytes():
-    @compiled
-    def pairs(image, row, col, out):
-        even, odd = simd.load_byte_pairs(image, row, col)
-        simd.store(out, 0, 0, even)
-        simd.store(out, 1, 0, odd)
-
-    pixels = RANDOM.integers(0, 256, (2, 2 * LANES + 1), dtype=np.uint8)
-    pixels[1, 1], pixels[1, 2] = 255, 255
-    out = np.zeros((2, LANES), np.int16)
-    pairs(pixels, 1, 1, out)
-    np.testing.assert_array_equal(out, [pixels[1, 1::2], pixels[1, 2::2]])
-
-
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_brightness_of_pairs_of_pixels(channels):
     @compiled

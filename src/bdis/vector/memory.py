@@ -143,19 +143,6 @@ def load_grey_pairs(typing_context, array, row, col, channels):
 
 
 @intrinsic
-def load_byte_pairs(typing_context, array, row, col):
-    """Elements 0, 2, 4 ... and 1, 3, 5 ... of the 32 from ``array[row, col]`` on, of uint8, as ``int16x16``."""
-
-    def generate(context, builder, sig, args):
-        pairs = builder.load(element_pointer(context, builder, sig.args[0], *args, int16x16.llvm))
-        pairs.align = 1
-        low, eight = (ir.Constant(int16x16.llvm, [value] * LANES) for value in (0xFF, 8))
-        return context.make_tuple(builder, sig.return_type, [builder.and_(pairs, low), builder.lshr(pairs, eight)])
-
-    return types.UniTuple(int16x16, 2)(array, types.uint64, types.uint64), generate
-
-
-@intrinsic
 def gather(typing_context, array, row, index):
     """``array[row, index[k]]`` for each lane k, of a float32 or int32 array."""
     result = float32x16 if array.dtype == types.float32 else int32x16

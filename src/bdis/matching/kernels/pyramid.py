@@ -17,14 +17,12 @@ from ...vector.simd import (
     floor,
     interleave,
     load,
-    load_byte_pairs,
     load_grey_pairs,
     load_pair_sums,
     prefetch,
     select,
     smaller,
     splat,
-    splat_short,
     store,
     to_int,
 )
@@ -132,6 +130,8 @@ def _halve_bytes(channels, name):
     @inner
     def brightness(image, row, x):
         """256 x grey value of one pixel, in the weights of `load_grey_pairs`."""
+        if channels == 1:
+            return int64(256) * image[row, x]
         at = channels * x
         return int64(77) * image[row, at] + int64(150) * image[row, at + 1] + int64(29) * image[row, at + 2]
 
@@ -148,7 +148,7 @@ def _halve_bytes(channels, name):
             while x < whole:
                 x = min(x, whole - LANES)  # the last sixteen overlap: never read past the row
                 col = uint64(2 * channels * x)
-                for part in range(uint64(channels)):  # rows to come: the hardware does not guess across pages
+                for part in range(uint64(channels)):  # the next two rows: the hardware does not guess across pages
                     prefetch(image, uint64(2) + top, col + part * uint64(64))
                     prefetch(image, uint64(3) + top, col + part * uint64(64))
                 a, b = load_grey_pairs(image, top, col, channels)
@@ -170,39 +170,7 @@ def _halve_bytes(channels, name):
     return kernel(halve)
 
 
-@kernel
-def halve_grey(source: ByteImage, target: Image, shift: int, crew: Crew) -> bool:
-    """First halving of an image with one channel, as for more, but in numbers of 16 bits.
-
-    True if a pixel is black.
-    """
-    image, out = source.pixels, target.pixels
-    height, width = image.shape
-    begin, end = share(crew, out.shape[0], ROWS)
-    whole, places = width // 2, splat_short(8 - shift)  # nothing is left to round
-    darkest = splat_short(255)
-    for y in range(begin, end):
-        top, bottom = uint64(2 * y), uint64(min(2 * y + 1, height - 1))
-        x = 0
-        while x < whole:
-            x = min(x, whole - LANES)  # the last sixteen overlap: never read past the row
-            col = uint64(2 * x)
-            prefetch(image, uint64(4) + top, col)  # rows to come: the hardware does not guess across pages
-            prefetch(image, uint64(5) + top, col)
-            a, b = load_byte_pairs(image, top, col)
-            c, d = load_byte_pairs(image, bottom, col)
-            darkest = smaller(darkest, smaller(smaller(a, b), smaller(c, d)))
-            store(out, uint64(y), uint64(PAD + x), (a + b + c + d) << places)
-            x += LANES
-        if width % 2:
-            upper, lower = int64(image[2 * y, width - 1]), int64(image[int64(bottom), width - 1])
-            out[y, PAD + whole] = (2 * (upper + lower)) << (8 - shift)
-            darkest = smaller(darkest, splat_short(min(upper, lower)))
-        repeat_border(out, y, (width + 1) // 2)
-    meet(crew)
-    return any_of(crew, any_lane(darkest == splat_short(0)))
-
-
+halve_grey = _halve_bytes(1, "halve_grey")
 halve_rgb = _halve_bytes(3, "halve_rgb")
 halve_rgba = _halve_bytes(4, "halve_rgba")
 
