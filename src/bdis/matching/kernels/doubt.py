@@ -59,8 +59,7 @@ NOISE = 0.456  # grey levels: what gradients must exceed to fix a disparity to 1
 LARGEST = 16.0  # px, larger distances count as this
 GUESS = 30.0  # px^2, a surface of such a variance is half a guess
 FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
-# px^2, rows are found to be as uneven as this where nothing is wrong with them; half: 1 % more of the errors of
-# rendered scenes inside 95 %, doubled: 3 % less of those on Cones and Aloe.
+# px^2, rows are found to be as uneven as this where nothing is wrong with them.
 EVEN = 0.002
 BLANK = -32768  # gradient of pixels whose brightness does not tell where they lie
 KEPT = 2 * WINDOW + 1  # rows whose gradients are kept
