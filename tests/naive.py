@@ -289,11 +289,12 @@ def fit_surface(level, found, settings):
     sharpness = 1 / (settings.smoothing_edge * level.scale)
     strength = settings.smoothing or naive_surface.DEFAULT_STRENGTH
     bonds = naive_surface.bonds(left, strength, sharpness)
-    robust = settings.smoothing_rounds, settings.outlier_distance
+    reach = np.sqrt(settings.smoothing) if settings.smoothing else None
+    robust = settings.smoothing_rounds, settings.outlier_distance, reach
     if not follows_surface(settings):
         surface, density, spread = naive_surface.fit_surface(found.disparity, bonds, *robust)
         return (surface, density, spread), density, found, np.ones(level.shape, bool)
-    surface, density, _ = naive_surface.fit_surface(found.disparity, bonds, 0, 1)
+    surface, density, _ = naive_surface.fit_surface(found.disparity, bonds, 0, 1, reach)
     rest, usable = search_along(level, surface, settings)
     return naive_surface.fit_surface(surface + rest.disparity, bonds, *robust), density, rest, usable
 

@@ -107,8 +107,21 @@ def sweep(field, bonds):
     return field
 
 
-def fit_surface(target, bonds, rounds, tolerance):
-    """Surface, density and spread through disparities (NaN = unknown)."""
+def straighten_borders(surface, density, reach):
+    """Give back what a sweep takes from slopes at the border: a mean of what lies on one side only."""
+    for axis in (1, 0):
+        for turned in (lambda a: a, lambda a: a[..., ::-1]):  # both ends
+            ends, sure = (turned(field if axis == 1 else field.T) for field in (surface, density))
+            if ends.shape[1] <= 32:
+                continue
+            slope, most = (ends[:, 0] - ends[:, 16]) / (0.58 * 16), 2 * (ends[:, 16] - ends[:, 32]) / 16
+            counts = (slope * most > 0) & (sure[:, [0, 16, 32]].min(1) > 1e-20)
+            slope = np.where(counts, np.sign(slope) * np.minimum(np.abs(slope), np.abs(most)), 0)
+            ends[:, :32] += slope[:, None] * reach * np.exp(-np.arange(32) / reach)
+
+
+def fit_surface(target, bonds, rounds, tolerance, reach=None):
+    """Surface, density and spread through disparities (NaN = unknown); borders are straightened if there is a reach."""
     known = ~np.isnan(target)
     value = np.where(known, target, 0.0)
     weight = known.astype(float)
@@ -119,6 +132,8 @@ def fit_surface(target, bonds, rounds, tolerance):
         density = sweep(weight, bonds)
         with np.errstate(invalid="ignore", divide="ignore"):
             surface = np.where(density > 1e-20, sweep(weight * value, bonds) / density, 0)
+            if reach is not None:
+                straighten_borders(surface, density, reach)
             surface = surface + np.where(density > 1e-20, sweep(weight * (value - surface), bonds) / density, 0)
     squares = np.where(known, np.minimum((value - surface) ** 2, 25), 0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -10,6 +10,7 @@ forward and a backward recursion each.  A weighted mean is a sweep of weight * v
 
 Sweeping flattens slopes and folds.  So what a first sweep left of the disparities is swept again and added ("twicing"),
 which follows them to the third order, and disparities far from that surface lose their weight for the next round.
+Before that, slopes get back what the border of the image took from them (borders.py).
 """
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...vector.crew import Crew, meet, share
 from ...vector.records import Floats, Record, kernel
 from ...vector.simd import LANES, lane_numbers, larger, load, select, smaller, splat, store
 from ...vector.tiles import transpose_tile
+from .borders import Borders, straighten_borders
 from .layout import ROWS, Map
 
 # ENDINGS, what the swept fields are turned into: the surface (of all known disparities alike, whose density is needed
@@ -283,6 +285,7 @@ def smooth(
     surface: Surface,
     room: SweepLines,
     settings: FitSettings,
+    borders: Borders,
     onto_surface: bool,
     is_last: bool,
     crew: Crew,
@@ -304,6 +307,8 @@ def smooth(
         else:
             beginning, ending = (ALL_ALIKE, MEAN_OF_ALL if is_last else MEAN) if k == 0 else (BY_DISTANCE, MEAN)
         if not sweep(surface, beginning, ending, settings.tolerance, room.lines, crew):
+            return
+        if ending <= MEAN and not borders.is_level and not straighten_borders(surface, borders, crew):
             return
 
 
