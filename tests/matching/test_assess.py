@@ -9,7 +9,7 @@ import pytest
 import bdis
 from bdis.common.law import sigmas
 from bdis.evaluation.baselines import METHODS
-from bdis.matching.combine import combine
+from bdis.matching.combine import AROUND, _lowest_around, combine
 from bdis.synthetic import render
 from tests import naive_surface
 from tests.scenes import warped_pair
@@ -189,6 +189,42 @@ def test_what_only_some_know_is_known_and_less_sure():
     none = combine([result_of(np.nan, 0.01), result_of(np.nan, 0.01)])
     assert not none.known.any()
     assert none.probability[0, 0] == 0
+
+
+def test_a_rare_disagreement_shows_in_full_and_a_usual_one_less():
+    ours, theirs = np.full((20, 20), 20.0), np.full((20, 20), 20.1)
+    theirs[0, :3] = 21, 25, 60
+    theirs[1, :] = np.nan
+    variance = combine([result_of(ours, 0.25), result_of(theirs, 1.0)]).variance
+    assert variance[0, 0] < variance[0, 1] < variance[0, 2]
+    assert variance[0, 2] > 0.25 * 40**2  # it may be the leader that is wrong
+    noisy = np.random.default_rng(0).normal(20, 10, (20, 20))
+    noisy[0, 2] = 60
+    assert combine([result_of(ours, 0.25), result_of(noisy, 1.0)]).variance[0, 2] < 0.01 * variance[0, 2]
+
+
+def test_a_leader_is_moved_where_it_is_unsure_of_an_area_but_not_at_an_edge():
+    theirs, ours = np.full((60, 60), 20.0), np.full((60, 60), 20.0)
+    unsure = np.full((60, 60), 0.01, np.float32)
+    ours[10:40, 10:40] = 24
+    unsure[10:40, 10:40] = 9
+    ours[50:54], unsure[50:54] = 24, 9
+    leading = replace(result_of(ours, 9.0), variance=unsure)
+    together = combine([leading, result_of(theirs, 100.0)])
+    assert 21 < together.disparity[25, 25] < 23.5
+    assert together.disparity[52, 25] > 23.9
+
+
+def test_the_lowest_value_around_a_pixel():
+    values = np.random.default_rng(0).random((30, 20)).astype(np.float32)
+    reach = sum(AROUND)
+    for size in (30, 20), (5, 20), (1, 1):
+        part = values[: size[0], : size[1]]
+        expected = [
+            [part[max(y - reach, 0) : y + reach + 1, max(x - reach, 0) : x + reach + 1].min() for x in range(size[1])]
+            for y in range(size[0])
+        ]
+        np.testing.assert_array_equal(_lowest_around(part), np.array(expected))
 
 
 def test_together_they_are_no_worse_than_the_best():
