@@ -98,19 +98,22 @@ class ResultMemory:
         self._is_kept = height * width >= KEPT_PIXELS
         is_large = height * width >= LARGE_PIXELS
         self.streaming = self._is_kept and is_large and width % (2 * CACHE_LINE // 4) == 0
-        self._held: list[tuple[Array, weakref.ref[Array]]] = []
+        self._held: list[tuple[memoryview, weakref.ref[Array]]] = []
 
     def arrays(self, count: int) -> list[Array]:
         """``count`` arrays of float32, shape (height, width)."""
         if not self._is_kept:
             return [np.empty(self._shape, np.float32) for _ in range(count)]
-        size = 4 * count * math.prod(self._shape)
-        block = next((block for block, lease in self._held if lease() is None), None)
-        if block is None:
-            block = np.empty(size + CACHE_LINE, np.uint8)
+        free = [block for block, lease in self._held if lease() is None] or [self._new_block(count)]
         # Every view of the result refers to the lease, so the lease lives as long as anybody can see the memory.
-        part = block[-block.ctypes.data % CACHE_LINE :][:size]
-        lease = np.frombuffer(part.data, np.float32)
-        others = [(held, other) for held, other in self._held if held is not block]
-        self._held = [(block, weakref.ref(lease)), *others][:MAX_HELD_RESULTS]
-        return list(lease.reshape(count, *self._shape))
+        lease = np.frombuffer(free[0], np.float32)
+        others = [held for held in self._held if held[0] is not free[0]]
+        self._held = [(free[0], weakref.ref(lease)), *others][:MAX_HELD_RESULTS]
+        arrays = lease.reshape(count, *self._shape)
+        return [arrays[k] for k in range(count)]
+
+    def _new_block(self, count: int) -> memoryview:
+        """Memory for ``count`` arrays, from a cache line on."""
+        size = 4 * count * math.prod(self._shape)
+        block = np.empty(size + CACHE_LINE, np.uint8)
+        return block[-block.ctypes.data % CACHE_LINE :][:size].data
