@@ -9,6 +9,7 @@ from ..common.arrays import Array
 from ..vector.cache import Kernel, prepare
 from ..vector.crew import Crew
 from ..vector.records import address_of_uint8
+from ..vector.repeated import Repeated, make_calls
 from . import kernels
 from .images import PixelReader, Pixels, check_mask
 from .kernels.layout import PAD, image_stride
@@ -75,7 +76,8 @@ class Pyramid:
         self._halved = range(2, len(sizes))  # levels that are made from the one before
         self.views = {n: self._views(n, arena) for n in searched}
         # Levels that are made from the images as given and are searched: their gradient is taken apart.
-        self._searched_of_given = [number for number in (0, 1) if number in self.views]
+        self._searched_of_given: list[int] = [number for number in (0, 1) if number in self.views]
+        self._coarser_levels = Repeated()
         self._bytes = [ByteImage(pixels=np.zeros((1, 1), np.uint8)) for _ in SIDES]
         white = 255 * intensity_scale
         self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32), factor=1.0, white=white) for _ in SIDES]
@@ -139,14 +141,8 @@ class Pyramid:
         if self._has_level_0:
             self._copy_images(crew)
         is_black = self._halve_images(crew)
-        for number in self._searched_of_given:
-            kernels.take_gradient(self.views[number], crew)
-        for number in self._halved:
-            if number in self.views:
-                kernels.halve_views(*self._pair(number - 1), self.views[number], crew)
-            else:
-                kernels.halve_pair(*self._pair(number - 1), *self._pair(number), crew)
-        has_hidden = is_black or any(mask is not None for mask in self._masks)
+        self._coarser_levels.run(self._fill_coarser_levels, False, crew)
+        has_hidden = is_black or self._masks[0] is not None or self._masks[1] is not None
         if has_hidden:
             self._mark_seen()
         return has_hidden
@@ -171,6 +167,16 @@ class Pyramid:
             else:
                 is_black |= kernels.halve_floats(self._floats[side], target, crew)
         return is_black
+
+    def _fill_coarser_levels(self, _has_hidden: bool, crew: Crew) -> None:
+        """Those above level 1, and the gradients."""
+        for number in self._searched_of_given:
+            kernels.take_gradient(self.views[number], crew)
+        for number in self._halved:
+            if number in self.views:
+                kernels.halve_views(*self._pair(number - 1), self.views[number], crew)
+            else:
+                kernels.halve_pair(*self._pair(number - 1), *self._pair(number), crew)
 
     def _mark_seen(self) -> None:
         """Find the unseen pixels of both images and carry them down the pyramid."""
@@ -197,7 +203,7 @@ class Pyramid:
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls for the present pair; further ones if a pixel is black."""
-        found: list[Kernel] = [address_of_uint8]
+        found: list[Kernel] = [address_of_uint8, make_calls]
         found += [_HALVE[given.channels] if given.channels else kernels.halve_floats for given in self._given]
         if self._has_level_0:
             found += [_COPY[given.channels] if given.channels else kernels.copy_floats for given in self._given]

@@ -318,8 +318,12 @@ class RecordKernel(Kernel):
             expected, given = (", ".join(kind.__name__ for kind in kinds) for kinds in (self._kinds, map(type, args)))
             raise TypeError(f"{self.__name__} takes ({expected}), but got ({given})")
         function = self._function or self.compiled()
-        if self._has_crew and args[-1].count > 1:
-            args[-1].call_others(self.address, args)
+        if self._has_crew:
+            crew = args[-1]
+            if crew.noted is not None:
+                crew.noted.append((self.address, args))
+            if crew.count > 1:
+                crew.call_others(self.address, args)
         return function(*args)
 
     def compiled(self) -> Callable[..., Any]:
