@@ -111,11 +111,14 @@ class Pyramid:
 
     def read(self, images: tuple[Array, Array], masks: tuple[Any, Any]) -> None:
         """Take a pair, checked, and what the user says was seen of it; before `run`."""
-        self._given = [self._reader.read(image, name, self._settings.bits) for image, name in zip(images, SIDES)]
-        self._masks = [
-            None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
-            for mask, name in zip(masks, SIDES)
-        ]
+        read, bits = self._reader.read, self._settings.bits
+        self._given = [read(images[0], "left", bits), read(images[1], "right", bits)]
+        self._masks = [None, None]
+        if masks[0] is not None or masks[1] is not None:
+            self._masks = [
+                None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
+                for mask, name in zip(masks, SIDES)
+            ]
         brightest = max(self._given[0].white, self._given[1].white)
         self.bits = None if brightest == 1 else int(brightest).bit_length()
         self._colors = _some_colors(images[0], brightest)
