@@ -64,12 +64,14 @@ class PatchLevels:
 
     Attributes
     ----------
+    levels : list of PatchLevel
+        As given.
     number, found, maps
         Those of the finest.
     """
 
     def __init__(self, levels: list[PatchLevel]):
-        self._levels, self._calls = levels, Repeated()
+        self.levels, self._calls = levels, Repeated()
         self.number, self.found, self.maps = levels[-1].number, levels[-1].found, levels[-1].maps
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
@@ -77,12 +79,12 @@ class PatchLevels:
         self._calls.run(self._run_levels, has_hidden, crew)
 
     def _run_levels(self, has_hidden: bool, crew: Crew) -> None:
-        for level in self._levels:
+        for level in self.levels:
             level.run(has_hidden, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [make_calls, *(kernel for level in self._levels for kernel in level.kernels())]
+        return [make_calls, *(kernel for level in self.levels for kernel in level.kernels())]
 
 
 class Stages:
