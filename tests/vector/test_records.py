@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from bdis.vector.records import Bytes, Floats, GivenBytes, Ints, Longs, Record, Shorts, kernel
+from bdis.vector.cache import prepare
+from bdis.vector.records import (
+    Bytes,
+    Floats,
+    GivenBytes,
+    Ints,
+    Longs,
+    Record,
+    Shorts,
+    address_of_float32,
+    address_of_uint8,
+    kernel,
+)
 
 
 class Everything(Record):
@@ -83,6 +95,15 @@ def test_given_images_may_be_read_only_with_rows_apart():
     view = wide[1:5, 2:7]
     view.flags.writeable = False
     assert last_element(everything(given=view), 5) == view[-1, -1]
+
+
+def test_compiled_addresses_are_those_of_numpy():
+    prepare([address_of_uint8, address_of_float32])
+    bytes_, floats = np.zeros((6, 10), np.uint8)[1:5, 2:7], np.zeros((3, 5), np.float32)
+    bytes_.flags.writeable = False
+    assert address_of_uint8.function(bytes_) == bytes_.ctypes.data
+    assert address_of_float32.function(floats) == floats.ctypes.data
+    assert last_element(everything(floats=floats + 2, given=bytes_), 0) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """From the finest level to the size of the image."""
 
-import itertools
-
 import numpy as np
 
 from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
+from ..vector.records import address_of_float32
 from . import kernels
 from .fusion import empty_maps
 from .kernels.law import Law
@@ -63,45 +62,52 @@ class Enlarge:
         self.result_variance = Map(values=nothing, width=size[1])
         self._disparity = Map(values=nothing, width=size[1])
         self._in_place_of_probability = Map(values=nothing, width=size[1])
-        self._maps: list[Maps] = []  # disparity and probability, from the finest level to the result
-        self._chains: list[tuple[list[Map], int]] = []  # single maps likewise, and the factor on their values
+        self._memory = ResultMemory(*size)
+        streams = [False] * len(between) + [self._memory.streaming]
+        # Disparity and probability, from the finest level to the result: from, to, and whether past the caches.
+        self._maps: list[tuple[Maps, Maps, bool]] = []
+        self._chain: list[tuple[Map, Map, int, bool]] = []  # single maps likewise, with the factor on their values
+        self._is_judged = judged is not None
         chains = [(variance, self.result_variance, 4)]
         if judged is None:
-            self._maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self.result]
+            all_maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self.result]
+            self._maps = list(zip(all_maps, all_maps[1:], streams))
         else:  # the probability would be overwritten
             found = Map(values=maps.disparity, width=maps.width)
             chains += [(found, self._disparity, 2), (judged, self._in_place_of_probability, 4)]
         for source, target, factor in chains:
             if source is not None:
                 maps_between = [Map(values=arena.zeros((h, map_stride(w)), np.float32), width=w) for h, w in between]
-                self._chains.append(([source, *maps_between, target], factor))
+                chain = [source, *maps_between, target]
+                self._chain += zip(chain, chain[1:], [factor] * len(streams), streams)
         self.wants_variance, self._law = wants_variance, law
-        self._memory = ResultMemory(*size)
 
     def new_result(self) -> list[Array]:
         """Arrays that the next `run` fills: disparity, probability and, if asked for, variance."""
         arrays = self._memory.arrays(3 if self.wants_variance else 2)
         self.result.update(disparity=arrays[0], probability=arrays[1])
-        self._disparity.update(values=arrays[0])
-        self._in_place_of_probability.update(values=arrays[1])
+        if self._is_judged:
+            self._disparity.update(values=arrays[0])
+            self._in_place_of_probability.update(values=arrays[1])
         if self.wants_variance:
             self.result_variance.update(values=arrays[2])
         return arrays
 
     def release(self) -> None:
         """Let go of the result: its memory can be used again as soon as the caller lets go of it, too."""
-        for each in (self.result, self._disparity, self._in_place_of_probability):
-            each.release()
+        self.result.release()
+        if self._is_judged:
+            self._disparity.release()
+            self._in_place_of_probability.release()
         if self.wants_variance:
             self.result_variance.release()
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fill the result."""
-        for maps, larger in itertools.pairwise(self._maps):
-            self._fill_maps(maps, larger, self._streams(larger is self.result), crew)
-        for chain, factor in self._chains:
-            for source, target in itertools.pairwise(chain):
-                self._fill_map(source, target, factor, self._streams(target is chain[-1]), crew)
+        for maps, larger, streaming in self._maps:
+            self._fill_maps(maps, larger, streaming, crew)
+        for source, target, factor, streaming in self._chain:
+            self._fill_map(source, target, factor, streaming, crew)
         if self._law is not None:
             kernels.apply_law(self.result, self.result_variance, self._law, crew)
         if has_hidden and self._seen is not None:
@@ -109,11 +115,8 @@ class Enlarge:
             if self.wants_variance:
                 kernels.hide_unseen_variance(self._seen, self.result_variance, crew)
 
-    def _streams(self, is_result: bool) -> bool:
-        return is_result and self._memory.streaming
-
     def kernels(self) -> list[Kernel]:
-        """The kernels that `run` calls."""
+        """The kernels that `new_result` and `run` call."""
         law = [kernels.apply_law] if self._law is not None else []
-        maps, chains = [self._fill_maps] * bool(self._maps), [self._fill_map] * bool(self._chains)
-        return [*maps, *chains, *law]
+        maps, chains = [self._fill_maps] * bool(self._maps), [self._fill_map] * bool(self._chain)
+        return [address_of_float32, *maps, *chains, *law]

@@ -135,14 +135,7 @@ def check_pair(left: Any, right: Any, *, bgr: bool = False) -> tuple[Array, Arra
 
 def check_image(given: Any, name: str, *, bgr: bool = False) -> Array:
     """``given`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind, RGB if it is ``bgr``."""
-    if given is None:
-        raise TypeError(f"{name} is None; cv2.imread returns that for a file that is missing or no image")
-    if isinstance(given, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} is a masked array; pass its data, and as {name}_mask where it is not masked: "
-            "image.data, ~image.mask"
-        )
-    image: Array = given if type(given) is np.ndarray else np.asarray(given)
+    image: Array = given if type(given) is np.ndarray else _as_array(given, name)
     shape = image.shape
     if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3, 4)):
         raise ValueError(
@@ -155,6 +148,17 @@ def check_image(given: Any, name: str, *, bgr: bool = False) -> Array:
     if shape[0] < MIN_SIDE_PX or shape[1] < MIN_SIDE_PX:
         raise ValueError(f"{name} is {size_text(image.shape)}; expected at least {MIN_SIDE_PX}x{MIN_SIDE_PX} pixels")
     return as_rgb_order(image) if bgr else image
+
+
+def _as_array(given: Any, name: str) -> Array:
+    if given is None:
+        raise TypeError(f"{name} is None; cv2.imread returns that for a file that is missing or no image")
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array; pass its data, and as {name}_mask where it is not masked: "
+            "image.data, ~image.mask"
+        )
+    return np.asarray(given)
 
 
 def as_rgb_order(image: Array) -> Array:

@@ -98,19 +98,27 @@ class ResultMemory:
         self._is_kept = height * width >= KEPT_PIXELS
         is_large = height * width >= LARGE_PIXELS
         self.streaming = self._is_kept and is_large and width % (2 * CACHE_LINE // 4) == 0
-        self._held: list[tuple[Array, weakref.ref[Array]]] = []
+        self._held: list[tuple[memoryview, weakref.ref[Array]]] = []  # those used last come first
 
     def arrays(self, count: int) -> list[Array]:
         """``count`` arrays of float32, shape (height, width)."""
         if not self._is_kept:
             return [np.empty(self._shape, np.float32) for _ in range(count)]
-        size = 4 * count * math.prod(self._shape)
-        block = next((block for block, lease in self._held if lease() is None), None)
-        if block is None:
-            block = np.empty(size + CACHE_LINE, np.uint8)
+        for k, (_, lease_before) in enumerate(self._held):
+            if lease_before() is None:
+                block = self._held.pop(k)[0]
+                break
+        else:
+            block = self._new_block(count)
+            del self._held[MAX_HELD_RESULTS - 1 :]
         # Every view of the result refers to the lease, so the lease lives as long as anybody can see the memory.
-        part = block[-block.ctypes.data % CACHE_LINE :][:size]
-        lease = np.frombuffer(part.data, np.float32)
-        others = [(held, other) for held, other in self._held if held is not block]
-        self._held = [(block, weakref.ref(lease)), *others][:MAX_HELD_RESULTS]
-        return list(lease.reshape(count, *self._shape))
+        lease = np.frombuffer(block, np.float32)
+        self._held.insert(0, (block, weakref.ref(lease)))
+        arrays = lease.reshape(count, *self._shape)
+        return [arrays[k] for k in range(count)]
+
+    def _new_block(self, count: int) -> memoryview:
+        """Memory for ``count`` arrays, from a cache line on."""
+        size = 4 * count * math.prod(self._shape)
+        block = np.empty(size + CACHE_LINE, np.uint8)
+        return block[-block.ctypes.data % CACHE_LINE :][:size].data

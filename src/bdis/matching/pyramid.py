@@ -8,6 +8,8 @@ import numpy as np
 from ..common.arrays import Array
 from ..vector.cache import Kernel, prepare
 from ..vector.crew import Crew
+from ..vector.records import address_of_uint8
+from ..vector.repeated import Repeated, make_calls
 from . import kernels
 from .images import PixelReader, Pixels, check_mask
 from .kernels.layout import PAD, image_stride
@@ -70,8 +72,12 @@ class Pyramid:
         made = range(min(finest, 1), len(sizes))
         self.images = [{n: _empty_image(*sizes[n], arena) for n in made} for _ in SIDES]
         self.seen = [[_empty_seen(*size, arena) for size in sizes] for _ in SIDES]
+        self._has_level_0 = 0 in self.images[0]
         self._halved = range(2, len(sizes))  # levels that are made from the one before
         self.views = {n: self._views(n, arena) for n in searched}
+        # Levels that are made from the images as given and are searched: their gradient is taken apart.
+        self._searched_of_given: list[int] = [number for number in (0, 1) if number in self.views]
+        self._coarser_levels = Repeated()
         self._bytes = [ByteImage(pixels=np.zeros((1, 1), np.uint8)) for _ in SIDES]
         white = 255 * intensity_scale
         self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32), factor=1.0, white=white) for _ in SIDES]
@@ -81,7 +87,10 @@ class Pyramid:
         self._colors: Array | None = None
         # The coarsest level that still shows what the pictures are.
         large = [n for n in self.images[0] if min(sizes[n]) >= SHORT_SIDE_PX]
-        self._small_level = max(large, default=min(self.images[0]))
+        number = max(large, default=min(self.images[0]))
+        self._small = [image.pixels[:, PAD : PAD + image.width] for image in self._pair(number)]
+        largest = math.inf if settings.max_disparity is None else settings.max_disparity
+        self._small_facts = intensity_scale, 2**number, settings.min_disparity, largest
 
     def _views(self, number: int, arena: Arena) -> Views:
         left, right = self._pair(number)
@@ -102,13 +111,16 @@ class Pyramid:
 
     def read(self, images: tuple[Array, Array], masks: tuple[Any, Any]) -> None:
         """Take a pair, checked, and what the user says was seen of it; before `run`."""
-        self._given = [self._reader.read(image, name, self._settings.bits) for image, name in zip(images, SIDES)]
-        self._masks = [
-            None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
-            for mask, name in zip(masks, SIDES)
-        ]
-        brightest = max(given.white for given in self._given)
-        self.bits = None if brightest == 1 else round(math.log2(brightest + 1))
+        read, bits = self._reader.read, self._settings.bits
+        self._given = [read(images[0], "left", bits), read(images[1], "right", bits)]
+        self._masks = [None, None]
+        if masks[0] is not None or masks[1] is not None:
+            self._masks = [
+                None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
+                for mask, name in zip(masks, SIDES)
+            ]
+        brightest = max(self._given[0].white, self._given[1].white)
+        self.bits = None if brightest == 1 else int(brightest).bit_length()
         self._colors = _some_colors(images[0], brightest)
         for side, given in enumerate(self._given):
             if given.channels:
@@ -124,39 +136,19 @@ class Pyramid:
 
     def small_pair(self) -> SmallPair:
         """Copies of a coarse level, after `run`."""
-        number, settings = self._small_level, self._settings
-        left, right = (
-            image.pixels[:, PAD : PAD + image.width].copy()
-            for image in (self.images[0][number], self.images[1][number])
-        )
-        largest = math.inf if settings.max_disparity is None else settings.max_disparity
-        return SmallPair(left, right, self._scale, 2**number, settings.min_disparity, largest, self._colors)
+        left, right = self._small
+        return SmallPair(left.copy(), right.copy(), *self._small_facts, self._colors)
 
     def run(self, crew: Crew) -> bool:
         """Fill all levels; True if some pixels were not seen: masked, or exactly black."""
         if self._has_level_0:
             self._copy_images(crew)
         is_black = self._halve_images(crew)
-        for number in self._searched_of_given:
-            kernels.take_gradient(self.views[number], crew)
-        for number in self._halved:
-            if number in self.views:
-                kernels.halve_views(*self._pair(number - 1), self.views[number], crew)
-            else:
-                kernels.halve_pair(*self._pair(number - 1), *self._pair(number), crew)
-        has_hidden = is_black or any(mask is not None for mask in self._masks)
+        self._coarser_levels.run(self._fill_coarser_levels, False, crew)
+        has_hidden = is_black or self._masks[0] is not None or self._masks[1] is not None
         if has_hidden:
             self._mark_seen()
         return has_hidden
-
-    @property
-    def _has_level_0(self) -> bool:
-        return 0 in self.images[0]
-
-    @property
-    def _searched_of_given(self) -> list[int]:
-        """Those levels that are made from the images as given and are searched: their gradient is taken apart."""
-        return [number for number in (0, 1) if number in self.views]
 
     def _copy_images(self, crew: Crew) -> None:
         """Level 0 of both images, in integers."""
@@ -178,6 +170,16 @@ class Pyramid:
             else:
                 is_black |= kernels.halve_floats(self._floats[side], target, crew)
         return is_black
+
+    def _fill_coarser_levels(self, _has_hidden: bool, crew: Crew) -> None:
+        """Those above level 1, and the gradients."""
+        for number in self._searched_of_given:
+            kernels.take_gradient(self.views[number], crew)
+        for number in self._halved:
+            if number in self.views:
+                kernels.halve_views(*self._pair(number - 1), self.views[number], crew)
+            else:
+                kernels.halve_pair(*self._pair(number - 1), *self._pair(number), crew)
 
     def _mark_seen(self) -> None:
         """Find the unseen pixels of both images and carry them down the pyramid."""
@@ -204,7 +206,8 @@ class Pyramid:
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls for the present pair; further ones if a pixel is black."""
-        found = [_HALVE[given.channels] if given.channels else kernels.halve_floats for given in self._given]
+        found: list[Kernel] = [address_of_uint8, make_calls]
+        found += [_HALVE[given.channels] if given.channels else kernels.halve_floats for given in self._given]
         if self._has_level_0:
             found += [_COPY[given.channels] if given.channels else kernels.copy_floats for given in self._given]
         if any(mask is not None for mask in self._masks):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ..common.arrays import Array
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
+from ..vector.repeated import Repeated, make_calls
 from .certainty import PaperVariance, ScatterCertainty, SurfaceCertainty
 from .detail import Detail
 from .enlarge import Enlarge
@@ -53,6 +54,39 @@ class PatchLevel(NamedTuple):
         return [*self.search.kernels(), *self.fusion.kernels(), *self.filter.kernels()]
 
 
+class PatchLevels:
+    """Levels with nothing between them, run as one.
+
+    Parameters
+    ----------
+    levels : list of PatchLevel
+        The coarsest first.
+
+    Attributes
+    ----------
+    levels : list of PatchLevel
+        As given.
+    number, found, maps
+        Those of the finest.
+    """
+
+    def __init__(self, levels: list[PatchLevel]):
+        self.levels, self._calls = levels, Repeated()
+        self.number, self.found, self.maps = levels[-1].number, levels[-1].found, levels[-1].maps
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Search, fuse and filter all levels."""
+        self._calls.run(self._run_levels, has_hidden, crew)
+
+    def _run_levels(self, has_hidden: bool, crew: Crew) -> None:
+        for level in self.levels:
+            level.run(has_hidden, crew)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        return [make_calls, *(kernel for level in self.levels for kernel in level.kernels())]
+
+
 class Stages:
     """Everything that a match of ``height`` x ``width`` px needs.
 
@@ -78,7 +112,7 @@ class Stages:
         Moves the right image, if its rows may differ from those of the left one.
     start : Start or None
         The coarsest level, if all disparities are tried there.
-    levels : list of PatchLevel or Labels
+    levels : list of PatchLevel, Labels or PatchLevels
         Those that are searched, coarsest first.
     maps : Maps
         Disparity and probability of the finest level.
@@ -121,7 +155,7 @@ class Stages:
 
         weights = level_weights(range(finest, self._coarsest + 1), settings)
         self.start = self._make_start(weights[self._coarsest]) if settings.start == "global" else None
-        self.levels: list[PatchLevel | Labels] = []
+        self.levels: list[PatchLevel | Labels | PatchLevels] = []
         for number in reversed(searched):
             self._add_level(number, weights[number])
         self.rows = self._make_rows()
@@ -133,6 +167,9 @@ class Stages:
         self.video: VideoAverage | None = None
         if settings.smoothing > 0 and not judges_given:
             self.video = VideoAverage(self.pyramid.images[0][1], self.enlarge.result, settings, self._arena)
+        patches = [level for level in self.levels if isinstance(level, PatchLevel)]
+        if self.rows is None and 1 < len(patches) == len(self.levels):
+            self.levels = [PatchLevels(patches)]
 
     def _make_rows(self) -> RowAlignment | None:
         settings, pyramid = self._settings, self.pyramid

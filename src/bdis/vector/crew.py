@@ -69,14 +69,18 @@ class Crew(Record):
     member: int
     count: int
 
+    # Not for kernels, so without a kind:
+    others = ()  # those that this one leads
+    noted = None  # a list, while calls with this crew are noted: of functions, by their address, and their arguments
+
     def lead(self, others: list["Crew"], board: Board) -> None:
         """Make this the thread that leads the others."""
-        self.__dict__.update(_others=others, _board=board, _rows=memoryview(board.rows))
+        self.__dict__.update(others=others, _board=board, _rows=memoryview(board.rows))
 
     def call_others(self, function: int, args: tuple[Any, ...]) -> None:
         """Have the other threads call the function at an address."""
         rows = self._rows
-        for other in self._others:
+        for other in self.others:
             row = other.member
             rows[row, 0] = function
             for column, arg in enumerate(args[:-1], 1):
@@ -112,7 +116,7 @@ def share(crew, count, tile):
 
 
 @intrinsic
-def _call_from_board(typing_context, board, row):
+def call_from_board(typing_context, board, row):
     """Call the compiled kernel in a row of the board, with its arguments as 64-bit words.
 
     Kernels take pointers, whole numbers and switches, which are all passed alike, and ignore words beyond their last.
@@ -171,7 +175,7 @@ def follow(board: Board, member: int, run: int) -> None:
     while read_number(board.state, RUN) == run:
         if read_number(board.state, CALLS) != seen:
             seen, spins = seen + 1, 0
-            _call_from_board(board.rows, uint64(member))
+            call_from_board(board.rows, uint64(member))
         spins += 1
         if spins > SPINS:
             let_others_run()
