@@ -63,7 +63,7 @@ class SurfaceFit:
         lost[0] = lost_at_border(strength)
         lost[1] = lost[0, ::-1]
         self._borders = Borders(is_level=settings.smoothing == 0, lost=lost)
-        self._level_borders = Borders(is_level=True, lost=lost)
+        self._level_borders = Borders(is_level=True, lost=lost)  # of the wide surface, which has no slopes to keep
         bond_x, share_x = (arena.zeros((rows // LANES * stride, LANES), np.float32) for _ in range(2))
         self.surface = Surface(
             width=width, height=height, bond_x=bond_x, share_x=share_x, bond_y=plane(), share_y=plane(),
