@@ -108,28 +108,16 @@ def sweep(field, bonds):
 
 
 def straighten_borders(surface, density, reach):
-    """Give back what a sweep takes from slopes at a border: a mean of what lies on one side only."""
-    for line, sure in zip(surface, density):
-        for ends, sure_ends in ((line, sure), (line[::-1], sure[::-1])):
-            known = np.flatnonzero(sure_ends[: max(len(line) - 32, 0)] >= 0.4)
-            if len(known):
-                straighten_end(ends, sure_ends, known[0], reach)
-    for line, sure in zip(surface.T, density.T):
-        if len(line) > 32:
-            straighten_end(line, sure, 0, reach)
-            straighten_end(line[::-1], sure[::-1], 0, reach)
-
-
-def straighten_end(line, density, border, reach):
-    """The begin of a line, whose pixels are known from ``border`` on, in place."""
-    at = [border, border + 16, border + 32]
-    slope, most = (line[at[0]] - line[at[1]]) / (0.58 * 16), 2 * (line[at[1]] - line[at[2]]) / 16
-    if slope * most <= 0 or density[at].min() <= 1e-20:
-        return
-    slope = np.sign(slope) * min(abs(slope), abs(most))
-    line[border : border + 32] += slope * reach * np.exp(-np.arange(32) / reach)
-    beyond = np.arange(max(border - 16, 0), border)
-    line[beyond] += slope * (reach + border - beyond)
+    """Give back what a sweep takes from slopes at the border: a mean of what lies on one side only."""
+    for axis in (1, 0):
+        for turned in (lambda a: a, lambda a: a[..., ::-1]):  # both ends
+            ends, sure = (turned(field if axis == 1 else field.T) for field in (surface, density))
+            if ends.shape[1] <= 32:
+                continue
+            slope, most = (ends[:, 0] - ends[:, 16]) / (0.58 * 16), 2 * (ends[:, 16] - ends[:, 32]) / 16
+            counts = (slope * most > 0) & (sure[:, [0, 16, 32]].min(1) > 1e-20)
+            slope = np.where(counts, np.sign(slope) * np.minimum(np.abs(slope), np.abs(most)), 0)
+            ends[:, :32] += slope[:, None] * reach * np.exp(-np.arange(32) / reach)
 
 
 def fit_surface(target, bonds, rounds, tolerance, reach=None):
