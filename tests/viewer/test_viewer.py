@@ -142,10 +142,10 @@ def test_a_click_reads_depth_and_a_saved_cloud_is_whole(scene, rig, open_page, t
         assert len(cloud) == np.isfinite(rig.depth(result)).sum()
         assert str(len(cloud)) in body(page)
         press(page, "Screenshot")
-        wait_for_page(page, (tmp_path / "out" / "view-000000.png").exists)
+        wait_for_page(page, lambda: re.search(r"Saved \S*view-000000\.png", body(page)))
         assert np.ptp(read_image(tmp_path / "out" / "view-000000.png").astype(int)) > 100
         press(page, "Pictures")
-        wait_for_page(page, (tmp_path / "out" / "pictures-000000.png").exists)
+        wait_for_page(page, lambda: re.search(r"Saved \S*pictures-000000\.png", body(page)))
 
 
 def test_two_browsers_see_the_same(moving, open_page):
