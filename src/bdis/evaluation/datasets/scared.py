@@ -257,7 +257,10 @@ class _Archive:
 
     def _read_onwards(self, name: str) -> bytes | None:
         if self._members is None:
-            self._open_file = tarfile.open(self.path, "r|gz")  # noqa: SIM115  # kept open between frames
+            try:
+                self._open_file = tarfile.open(self.path, "r|gz")  # noqa: SIM115  # kept open between frames
+            except TypeError as error:  # of tarfile itself, which expects more bytes
+                raise EOFError("the header ends early") from error
             self._members = iter(self._open_file)
         for member in self._members:
             if member.isfile() and Path(member.name).name == name:
