@@ -224,9 +224,9 @@ def judge_detail(settled, labels, image, surface, uneven_rows, settings):
     mismatch = naive_detail.mismatch(differences, strengths, image.scale)
     weights = naive_surface.DENSE_WEIGHTS if settings.dense else naive_surface.DETAIL_WEIGHTS
     precision = naive_detail.precision(strengths, image.scale)
-    coherence, noise = naive_detail.coherence(differences, strengths, image.scale)
+    coherence = naive_detail.coherence(differences, strengths, image.scale)
     variance = naive_detail.variance(
-        detail, wide, labels, precision, surface_variance, mismatch, coherence, noise, uneven_rows, weights
+        detail, wide, labels, precision, surface_variance, mismatch, coherence, uneven_rows, weights
     )
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
@@ -267,6 +267,7 @@ def search_along(level, surface, settings):
     near = replace(settings, min_disparity=-reach, max_disparity=reach, propagate=False)
     patches = search_level(pair, None, pair.width, 1.0, level.scale, level.number, near)
     patches = without_highlights(patches, level, pair.right[:, Pair.pad : Pair.pad + pair.width], settings)
+    patches = naive_surface.leave_out_beyond(patches, surface, settings.patch_size)
     rest, probability = fuse_patches(patches, pair, settings, level.scale, 0)
     return Found(remove_small_segments(rest, level.min_segment), probability, patches, pair), usable
 

@@ -32,7 +32,6 @@ BESIDE = 8  # px, columns to both sides, every second one
 HARDLY = 0.2  # (grey levels per px)^2
 USUAL = 0.6
 OF_TEXTURE = 0.4
-NO_TEXTURE = 1.0  # (grey levels per px)^2
 
 
 def enlarged(surface, px, shape):
@@ -220,25 +219,28 @@ def precision(strengths, scale):
 
 
 def coherence(differences, strengths, scale):
-    """How alike neighbouring rows differ, in 5 rows and every second of 17 columns, beside differences and texture; and
-    noise, what they do not have in common, over the square of the gradient.
+    """How alike neighbouring rows differ, in 5 rows and every second of 17 columns, beside differences and texture.
+
+    What they do not have in common is noise, whose mean size is sqrt(2 / pi) of its standard deviation.  Where
+    gradients are no stronger than that it hides what else there is, and counts as well.
     """
     height, width = differences.shape
     columns = [np.clip(np.arange(width) + k, 0, width - 1) for k in range(-BESIDE, BESIDE + 1, 2)]
     upper, lower = differences[:-1] / (2 * scale), differences[1:] / (2 * scale)
     products, squares = (sum(each[:, at] for at in columns) for each in (upper * lower, (upper**2 + lower**2) / 2))
     texture = (around(strengths, 2).mean(0) / 2 / (2 * scale)) ** 2  # of one image
-    found, noise = np.empty(differences.shape), np.empty(differences.shape)
+    found = np.empty(differences.shape)
     for y in range(height):
         pairs = slice(max(y - 2, 0), y + 2)  # four of rows
         alike, all_ = (each[pairs].sum(0) / (4 * len(columns)) for each in (products, squares))
         alike = np.maximum(alike, 0)
-        found[y] = (alike + USUAL * HARDLY) / (all_ + HARDLY + OF_TEXTURE * texture[y])
-        noise[y] = (all_ - alike) / (texture[y] + NO_TEXTURE)
-    return found, noise
+        noise, if_noise = (all_ - alike) / 2, np.pi / 2 * texture[y]  # of the gradients of one image
+        hidden = np.minimum(noise / (if_noise + 5e-7), 1) ** 2
+        found[y] = (alike + hidden * 2 * noise + USUAL * HARDLY) / (all_ + HARDLY + OF_TEXTURE * texture[y])
+    return found
 
 
-def variance(disparity, surface, labels, precision, surface_variance, mismatch, coherence, noise, uneven_rows, weights):
+def variance(disparity, surface, labels, precision, surface_variance, mismatch, coherence, uneven_rows, weights):
     """px^2, from what tells of errors."""
     near = around(disparity, 1)
     jump = np.minimum(near.max(0) - near.min(0), FARTHEST) * mismatch
@@ -246,11 +248,11 @@ def variance(disparity, surface, labels, precision, surface_variance, mismatch, 
     bend = np.minimum(np.abs(disparity - np.mean(every_second, 0)), FARTHEST)
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
-    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_noise, by_rows = weights[:10]
-    floor, coherent = weights[10:]
+    by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_rows = weights[:9]
+    floor, coherent = weights[9:]
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
     seen = by_joint / (1 / surface_variance + precision) + by_jump * jump**2
     seen = seen + (by_label * apart + by_near * np.abs(disparity)) * surface_variance
     unseen = floor + by_rows * max(uneven_rows - EVEN, 0) + (by_surface + by_hole * guessed) * surface_variance
-    seen = seen * (1 - coherent + coherent * coherence) + by_noise * noise
+    seen = seen * (1 - coherent + coherent * coherence)
     return seen + unseen + by_bend * bend**2 + by_move * move**2

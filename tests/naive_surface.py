@@ -12,8 +12,8 @@ DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but i
 # texture together, jump, bend, move, label, hole, disparity, uneven rows, and px^2 of all pixels.
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 1.2e-3, "spread": 1.0, "slope": 0.42, "hole": 1.05, "rest": 3.8}
-DETAIL_WEIGHTS = 0.0, 0.6, 75.0, 3.2, 0.01, 0.15, 0.3, 0.009, 0.009, 13.5, 0.0012, 1.0
-DENSE_WEIGHTS = *DETAIL_WEIGHTS[:6], 15.0, *DETAIL_WEIGHTS[7:]  # guesses across holes are in the result
+DETAIL_WEIGHTS = 0.0, 0.4, 75.0, 3.2, 0.01, 0.15, 0.3, 0.009, 13.5, 0.0014, 1.0
+DENSE_WEIGHTS = *DETAIL_WEIGHTS[:6], 12.0, *DETAIL_WEIGHTS[7:]  # guesses across holes are in the result
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------
@@ -108,16 +108,29 @@ def sweep(field, bonds):
 
 
 def straighten_borders(surface, density, reach):
-    """Give back what a sweep takes from slopes at the border: a mean of what lies on one side only."""
-    for axis in (1, 0):
-        for turned in (lambda a: a, lambda a: a[..., ::-1]):  # both ends
-            ends, sure = (turned(field if axis == 1 else field.T) for field in (surface, density))
-            if ends.shape[1] <= 32:
-                continue
-            slope, most = (ends[:, 0] - ends[:, 16]) / (0.58 * 16), 2 * (ends[:, 16] - ends[:, 32]) / 16
-            counts = (slope * most > 0) & (sure[:, [0, 16, 32]].min(1) > 1e-20)
-            slope = np.where(counts, np.sign(slope) * np.minimum(np.abs(slope), np.abs(most)), 0)
-            ends[:, :32] += slope[:, None] * reach * np.exp(-np.arange(32) / reach)
+    """Give back what a sweep takes from slopes at a border: a mean of what lies on one side only."""
+    for line, sure in zip(surface, density):
+        for ends, sure_ends in ((line, sure), (line[::-1], sure[::-1])):
+            known = np.flatnonzero(sure_ends[: max(len(line) - 32, 0)] >= 0.4)
+            if len(known):
+                straighten_end(ends, sure_ends, known[0], reach)
+    for line, sure in zip(surface.T, density.T):
+        if len(line) > 32:
+            straighten_end(line, sure, 0, reach)
+            straighten_end(line[::-1], sure[::-1], 0, reach)
+
+
+def straighten_end(line, density, border, reach):
+    """The begin of a line, whose pixels are known from ``border`` on, in place."""
+    at = [border, border + 16, border + 32]
+    slope, most = (line[at[0]] - line[at[1]]) / (0.58 * 16), 2 * (line[at[1]] - line[at[2]]) / 16
+    if slope * most <= 0 or density[at].min() <= 1e-20:
+        return
+    slope = np.sign(slope) * min(abs(slope), abs(most))
+    slope *= slope**2 / (slope**2 + 0.02**2)
+    line[border : border + 32] += slope * reach * np.exp(-np.arange(32) / reach)
+    beyond = np.arange(max(border - 16, 0), border)
+    line[beyond] += slope * (reach + border - beyond)
 
 
 def fit_surface(target, bonds, rounds, tolerance, reach=None):
@@ -149,6 +162,17 @@ def warp(right, surface):
     rows = np.arange(height)[:, None]
     here, there = right[rows, whole], right[rows, np.minimum(whole + 1, width - 1)]
     return np.floor(here + (place - whole) * (there - here) + 0.5)
+
+
+def leave_out_beyond(patches, surface, size):
+    """Patches that lie outside the right image along the surface, a quarter in from their left or right, get 0."""
+    width, part = surface.shape[1], size // 4
+    kept = []
+    for y, x, disparity, probability in patches:
+        place = np.arange(x, x + size) - surface[y + size // 2, x : x + size]
+        is_beyond = (place < 0) | (place > width - 1)
+        kept.append((y, x, disparity, 0.0 if is_beyond[part] or is_beyond[-1 - part] else probability))
+    return kept
 
 
 def warp_usable(usable, surface):

@@ -90,6 +90,18 @@ def test_slopes_do_not_end_level_at_the_border():
     assert error.max() < 0.12  # 1.0 px if nothing is done about it
 
 
+def test_slopes_do_not_end_level_where_the_right_image_ends():
+    _matcher, stages, *_ = solved((160, 200))
+    fit, (height, width), first = stages.surface.fit, (80, 100), 20
+    x = np.broadcast_to(np.arange(width), (height, width))
+    plane = np.where(x < first, np.nan, 4 + 0.1 * x)
+    kernels.bind(stages.pyramid.images[0][1], fit.surface, Bonds(strength=60.0, sharpness=0.0), alone())
+    fit.fit_once(map_of(plane), False, alone())
+    error = np.abs(fit.surface.disparity[:height, :width] - (4 + 0.1 * x))
+    assert error[:, first:].max() < 0.12  # 0.4 px if nothing is done about it
+    assert error[:, first - 4 : first].max() < 0.3
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("has_hidden", [False, True])
 def test_warp(size, has_hidden):
@@ -109,6 +121,30 @@ def test_warp(size, has_hidden):
         usable = views.usable_right[:, PAD : PAD + width] > 0
         computed = slanted.usable_right[:, PAD : PAD + width] > 0
         np.testing.assert_array_equal(computed, naive_surface.warp_usable(usable, surface))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_patches_outside_the_right_image_do_not_count(size):
+    """The border of the image, which repeats there, is a texture of its own."""
+    matcher, stages, *_ = solved(size)
+    search, fitted, patch_size = stages.surface.slanted.search, stages.surface.fit.surface, matcher.settings.patch_size
+    (height, width), patches = (fitted.height, fitted.width), search.patches
+    fitted.disparity[:height, :width] = np.random.default_rng(6).uniform(-width / 2, width / 2, (height, width))
+    patches.probability[:] = 1
+    kernels.leave_out_beyond(fitted, patches, patch_size, alone())
+    surface, cols = fitted.disparity[:height, :width].astype(float), patches.cols[0, :-16]
+    every = [(y, x, 0.0, 1.0) for y in patches.rows[0] for x in cols]
+    kept = [probability for *_, probability in naive_surface.leave_out_beyond(every, surface, patch_size)]
+    np.testing.assert_array_equal(patches.probability[:, :-16].ravel(), kept)
+    assert 0 < np.mean(kept) < 1
+
+
+def test_a_search_at_the_border_of_the_right_image_does_not_depend_on_rounding():
+    """Kernel and oracle differed by 0.016 px next to the left border, in other pairs by 0.07 px."""
+    left, right, _ = warped_pair(146, 190, seed=33)
+    matcher = bdis.StereoMatcher("balanced", label_level=None, finest_level=0)
+    error = np.abs(matcher.match(left, right).disparity - naive.match(left, right, matcher.settings).disparity)
+    assert np.nanmax(error) < 2e-3
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

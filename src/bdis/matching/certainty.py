@@ -13,8 +13,8 @@ variance is, in px^2 of the image,
 
     coherence * (DETAIL.joint / (1 / variance of the surface + precision) + DETAIL.jump * (jump * mismatch)^2
                  + (DETAIL.label * apart + DETAIL.near * disparity) * variance of the surface)
-    + DETAIL.floor + DETAIL.noise * noise + DETAIL.rows * unevenness of rows + DETAIL.bend * bend^2
-    + DETAIL.move * move^2 + DETAIL.hole * guessed * variance of the surface
+    + DETAIL.floor + DETAIL.rows * unevenness of rows + DETAIL.bend * bend^2 + DETAIL.move * move^2
+    + DETAIL.hole * guessed * variance of the surface
 
 see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
 scenes, small, enlarged and noisy ones among them, together: 95 % of the errors of each shall lie in the interval of 95
@@ -69,15 +69,14 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "floor": 0.0012,
+    "floor": 0.0014,
     "surface": 0.0,
-    "joint": 0.6,
+    "joint": 0.4,
     "jump": 75.0,
     "bend": 3.2,
     "move": 0.01,
     "label": 0.15,
     "near": 0.009,
-    "noise": 0.009,
     "hole": 0.3,
     "rows": 13.5,
     "unseen": 0.0,
@@ -92,13 +91,12 @@ GIVEN = {
     "move": 2.3,
     "label": 0.3,
     "near": 0.0,
-    "noise": 0.0,
     "hole": 0.0,
     "rows": 7.0,
     "unseen": 0.6,
     "coherent": 0.0,
 }
-FILLED_HOLE = 15.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result
+FILLED_HOLE = 12.0  # in place of DETAIL["hole"] where every pixel gets a disparity: most guesses are then in the result
 UNKNOWN_SURFACE = 30.0  # px^2, what is given where our own surface is unknown is judged by such a variance of it
 LARGEST_HOLE = 0.2  # of the picture's width: how far the surface alone may be off across a hole
 LARGEST_SIGMA = 0.35  # of the picture's width: likewise of a pixel that was filled; errors there reach half the width

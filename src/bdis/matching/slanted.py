@@ -65,7 +65,7 @@ class SlantedSearch:
         arena: Arena,
     ):
         settings = replace(settings, overlap=settings.slanted_overlap)
-        self._flat, self._surface = views, surface
+        self._flat, self._surface, self._patch_size = views, surface, settings.patch_size
         self.views = Views(
             left=views.left,
             gradient=views.gradient,
@@ -85,9 +85,11 @@ class SlantedSearch:
         """Fill ``rest``."""
         kernels.warp_right_image(self._flat, self._surface, self.views, has_hidden, crew)
         self.search.run(has_hidden, crew)
+        kernels.leave_out_beyond(self._surface, self.search.patches, self._patch_size, crew)
         self.fusion.run(crew)
         self._filter.run(crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [kernels.warp_right_image, *self.search.kernels(), *self.fusion.kernels(), *self._filter.kernels()]
+        found = [kernels.warp_right_image, *self.search.kernels(), kernels.leave_out_beyond]
+        return [*found, *self.fusion.kernels(), *self._filter.kernels()]

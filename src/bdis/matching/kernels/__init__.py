@@ -49,7 +49,7 @@ from .start import global_start
 from .surface import keep_density, keep_known, smooth
 from .variational import refine_disparity
 from .video import compare_frames, draw_to_previous
-from .warp import warp_right_image
+from .warp import leave_out_beyond, warp_right_image
 
 __all__ = [
     "apply_law",
@@ -88,6 +88,7 @@ __all__ = [
     "keep_density",
     "keep_known",
     "keep_what_both_see",
+    "leave_out_beyond",
     "leave_out_highlights",
     "leave_out_unseen",
     "mark_seen_floats",

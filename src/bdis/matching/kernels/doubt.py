@@ -7,7 +7,6 @@ come a floor that all pixels have and, each with a weight (see ``bdis/matching/c
 - how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
 - how far it lies from its label, times the variance of the surface: wide and narrow support disagree;
 - its disparity, times the variance of the surface: what is near looks different to both cameras;
-- how much noise the images have, beside their texture;
 - how far a pixel lies from the mean of 9x9 around it, every second one of them: edges and folds;
 - how far it was moved away from the surface;
 - how uneven the rows of both images are, for all pixels alike: where rows disagree, so do columns, unseen.
@@ -18,8 +17,11 @@ The *mismatch* is how far the gradients of both images differ in a window of 5x5
 The posterior and the first three of the list count as far as the images differ *coherently*: the covariance of the
 difference in one row with that in the next, in 5 rows and 17 columns, over its variance and a share of the texture's.
 What is drawn in a wrong place, lit differently or not sharp differs alike in both rows.  The noise of a sensor does
-not: it is what that covariance leaves of the variance.
+not: it is what that covariance leaves of the variance.  But where gradients are hardly stronger than noise makes them,
+it hides whatever else differs, and is no sign that nothing does: there all of it counts as coherent.
 """
+
+import math
 
 from numba import float32, int32, uint64
 
@@ -50,13 +52,13 @@ ALTERNATE = 2  # of these columns
 # What changing these does to the objective of the fit of the weights, the mean of the sets; none of it at all: 0.32.
 HARDLY = 0.2  # (grey levels per px)^2: what differs by less, and has no texture, is coherent as is usual; 0.4: 0.04
 USUAL = 0.6  # coherence of what can hardly be told; 0.4: 0
-NO_TEXTURE = 1.0  # (grey levels per px)^2, beside less than this noise counts no more
 OF_TEXTURE = 0.4  # share of the squared gradient beside which differences are coherent or not; 0.2: 0, 0: 0.11
 AROUND = 4  # px, a pixel is compared with the mean of 9x9
 EVERY = 2  # of the rows and columns of these
 FAINT = 3.0  # grey levels per px: gradients weaker than this hardly differ
 NOISE = 0.456  # grey levels: what gradients must exceed to fix a disparity to 1 px
 LARGEST = 16.0  # px, larger distances count as this
+TINY = 1e-6  # (grey levels per px)^2, so that no gradient at all is no division by 0
 GUESS = 30.0  # px^2, a surface of such a variance is half a guess
 FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
 # px^2, rows are found to be as uneven as this where nothing is wrong with them.
@@ -107,8 +109,6 @@ class DoubtWeights(Record):
         Of the squares of what is listed above.
     label, near : float
         Of these products, per px; ``near`` that of the disparity, by which the views lie apart.
-    noise : float
-        px^2, of the noise over the square of the gradient.
     hole : float
         Of the variance of the surface where that is large, in addition: a guess across a hole.
     rows : float
@@ -129,7 +129,6 @@ class DoubtWeights(Record):
     move: float
     label: float
     near: float
-    noise: float
     hole: float
     rows: float
     coherent: float
@@ -219,10 +218,7 @@ def add_differences(rows, y, height, width, sums, columns):
 
 @inner
 def coherence_at(sums, x, strength, grey):
-    """How coherently the images differ around sixteen pixels, 0 to 1, and their noise over the square of the gradient.
-
-    ``strength`` is summed over 5x5 pixels.
-    """
+    """How coherently the images differ around sixteen pixels, 0 to 1; ``strength`` is summed over 5x5 pixels."""
     summed = 2 * WINDOW * (2 * BESIDE // ALTERNATE + 1)  # pairs of rows, and columns
     share = splat(float32(1 / (summed * (2 * grey) ** 2)))  # gradients are stored twice
     products = add_columns(sums, uint64(5), x, BESIDE, ALTERNATE) * share
@@ -230,8 +226,11 @@ def coherence_at(sums, x, strength, grey):
     texture = strength * splat(float32(1 / (2 * (2 * WINDOW + 1) ** 2 * 2 * grey)))  # of one image
     texture = texture * texture
     alike, hardly, of_texture = larger(products, splat(float32(0))), splat(float32(HARDLY)), splat(float32(OF_TEXTURE))
-    coherence = (alike + splat(float32(USUAL)) * hardly) / (squares + hardly + of_texture * texture)
-    return coherence, (squares - alike) / (texture + splat(float32(NO_TEXTURE)))
+    noise = squares - alike
+    # Of noise of variance v the mean size is sqrt(2 v / pi): how much of the gradients may be noise?
+    hidden = smaller(noise / (splat(float32(math.pi)) * texture + splat(float32(TINY))), splat(float32(1)))
+    coherent = alike + hidden * hidden * noise + splat(float32(USUAL)) * hardly
+    return coherent / (squares + hardly + of_texture * texture)
 
 
 @inner
@@ -280,7 +279,6 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     sharpness = splat(float32((1 / (4 * NOISE * cues.grey * (2 * WINDOW + 1) ** 2)) ** 2))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     by_near = splat(float32(weights.near))
-    by_noise = splat(float32(weights.noise))
     coherent, steady = splat(float32(weights.coherent)), splat(float32(1 - weights.coherent))
     everywhere = splat(float32(weights.floor + weights.rows * max(cues.uneven_rows - EVEN, 0.0)))
     while begin < end:
@@ -299,8 +297,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         guessed = by_hole * squared / (squared + guess)
         variance = by_joint / (one / of_surface + sharpness * strength * strength) + by_jump * jump * jump
         variance += (by_label * apart + by_near * absolute(value)) * of_surface
-        coherence, noise = coherence_at(sums, x, strength, cues.grey)
-        variance = variance * (steady + coherent * coherence) + by_noise * noise
+        variance = variance * (steady + coherent * coherence_at(sums, x, strength, cues.grey))
         variance += (by_surface + guessed) * of_surface + by_bend * bend * bend + by_move * move * move + everywhere
         store(line.mismatch, nothing, x, mismatch)
         store(line.variance, nothing, x, variance)

@@ -5,11 +5,27 @@ from numba import float32, int32, int64, uint64
 from ...vector.cache import inner
 from ...vector.crew import Crew, meet, share
 from ...vector.records import kernel
-from ...vector.simd import LANES, floor, lane_numbers, larger, load, smaller, splat, store, to_float, to_int
+from ...vector.simd import (
+    LANES,
+    floor,
+    gather,
+    lane_numbers,
+    larger,
+    load,
+    select,
+    smaller,
+    splat,
+    store,
+    to_float,
+    to_int,
+)
 from ...vector.tiles import gather_near_short_pairs
 from .layout import PAD, ROWS
+from .patches import Patches
 from .pyramid import Views, repeat_border
 from .surface import Surface
+
+BEYOND = 4  # a patch counts no more if this part of it, a quarter, lies beyond the right image; a half: the same errors
 
 
 @inner
@@ -48,4 +64,28 @@ def warp_right_image(views: Views, surface: Surface, slanted: Views, has_hidden:
         warp_row(views.right, surface.disparity, y, surface.width, slanted.right)
         if has_hidden:
             warp_seen_row(views.usable_right, surface.disparity, y, surface.width, slanted.usable_right)
+    meet(crew)
+
+
+@inner
+def lie_beyond(surface, row, columns):
+    """Do sixteen pixels of the surface lie outside the right image, which repeats its border there?"""
+    place = to_float(columns) - gather(surface.disparity, row, columns)
+    return (place < splat(float32(0))) | (place > splat(float32(surface.width - 1)))
+
+
+@kernel
+def leave_out_beyond(surface: Surface, patches: Patches, patch_size: int, crew: Crew) -> None:
+    """Reject the patches of which a part lies outside the right image along the surface.
+
+    What the border repeats there matches nothing, and where a search in it ends depends on rounding.
+    """
+    begin, end = share(crew, patches.rows.shape[1], ROWS)
+    first, last = splat(int32(patch_size // BEYOND)), splat(int32(patch_size - 1 - patch_size // BEYOND))
+    for i in range(uint64(begin), uint64(end)):
+        row = uint64(patches.rows[0, i] + patch_size // 2)
+        for j in range(uint64(0), uint64(patches.cols.shape[1] - LANES), uint64(LANES)):
+            left, probability = load(patches.cols, uint64(0), j), load(patches.probability, i, j)
+            is_beyond = lie_beyond(surface, row, left + first) | lie_beyond(surface, row, left + last)
+            store(patches.probability, i, j, select(is_beyond, splat(float32(0)), probability))
     meet(crew)
