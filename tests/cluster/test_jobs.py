@@ -44,6 +44,12 @@ def test_a_pattern_that_matches_folders_is_their_videos(videos):
     assert names(find_sources([str(videos.parent / f"{videos.name[:-1]}?")])) == ["a.MKV", "b.mp4"]
 
 
+def test_a_pattern_in_a_list_that_matches_the_list_does_not_recurse(videos):
+    (videos / "all.txt").write_text("**\n")
+    with pytest.raises(BadRequest, match="is named in a list, but is a list itself"):
+        find_sources([str(videos / "all.txt")])
+
+
 def test_hidden_files_of_a_folder_are_not_sources(videos):
     (videos / "._b.mp4").touch()  # what macOS leaves on network drives
     assert names(find_sources([str(videos)])) == ["a.MKV", "b.mp4"]

@@ -98,7 +98,8 @@ def _expand(text: str, base: Path, *, is_line: bool = False) -> list[tuple[str, 
     path = base / text
     if not path.exists() and glob.has_magic(text):
         found = (Path(each) for each in sorted(glob.glob(str(path), recursive=True)))
-        return [source for each in found if not _is_result(each) for source in _expand(str(each), Path())]
+        kept = [each for each in found if not _is_result(each)]
+        return [source for each in kept for source in _expand(str(each), Path(), is_line=is_line)]
     if path.is_dir():
         if not any(path.iterdir()):
             raise BadRequest(f"{path} is empty")
