@@ -36,6 +36,7 @@ STEPS = {
     "no refinement": ("balanced", {"refinement_rounds": 0}),
     "highlights where they seem to lie": ("balanced", {"highlights": False}),
     "refinement that takes slopes for steps": ("balanced", {"refinement_slopes": False, "refinement_smoothing": 36.0}),
+    "what differs beside unknown pixels stays": ("balanced", {"max_difference": 1000.0}),
     "rows not aligned": ("balanced", {"align_rows": "off"}),
     "accurate": ("accurate", {}),
 }

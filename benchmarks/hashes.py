@@ -57,6 +57,7 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"slanted": False, "smoothing_rounds": 0, "dense": True},
     {"min_valid": 0.9},
     {"min_island": 0.0},
+    {"max_difference": 1000.0},
     {"segment_filter": False},
 )
 

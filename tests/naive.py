@@ -215,8 +215,8 @@ def add_detail(levels, labels, surface, known, surface_variance, settings):
 
 
 def judge_detail(settled, labels, image, surface, uneven_rows, settings):
-    """Disparity, probability and variance at full resolution; what the right camera does not see is unknown, or lies
-    with the background.
+    """Disparity and variance at full resolution, and by how much the images differ there; what the right camera does
+    not see is unknown, or lies with the background.
     """
     detail, known, surface_variance, is_blank = settled
     wide = naive_detail.enlarged(surface, 2**settings.finest_level, detail.shape)
@@ -235,7 +235,7 @@ def judge_detail(settled, labels, image, surface, uneven_rows, settings):
         variance = variance + doubt
     else:
         disparity = np.where(is_covered | naive_detail.unmatched(detail, mismatch), np.nan, disparity)
-    return disparity, variance
+    return disparity, variance, naive_detail.sizes(differences, image.scale)
 
 
 # --- Beyond the paper: the finest level once more, along a smooth surface --------------------------------------------
@@ -439,7 +439,7 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         moved = [level.moved(rows) for level in levels]
         known = ~np.isnan(disparity)
         settled, nearest = add_detail(moved, labels, surface, known, variance, settings)
-        disparity, variance = judge_detail(settled, nearest, moved[-1], surface, rows.uneven, settings)
+        disparity, variance, differences = judge_detail(settled, nearest, moved[-1], surface, rows.uneven, settings)
         follows_law = True
     variance = settings.sigma_scale**2 * variance
     if labels is not None:
@@ -448,6 +448,9 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         probability = naive_surface.probability_of(variance)
     if settings.smoothing and not settings.dense:
         disparity = np.where(probability >= settings.min_probability, disparity, np.nan)
+        if labels is not None:
+            is_unseen = naive_detail.is_beside_unknown(disparity, differences, settings.max_difference)
+            disparity = np.where(is_unseen, np.nan, disparity)
     if settings.variance == "paper":
         unfitted = settings.patch_size**2 / 4 * 4**settings.finest_level  # of pixels in highlights
         variance = np.where(np.isnan(of_paper), unfitted, of_paper)

@@ -32,6 +32,7 @@ BESIDE = 8  # px, columns to both sides, every second one
 HARDLY = 0.2  # (grey levels per px)^2
 USUAL = 0.6
 OF_TEXTURE = 0.4
+APART = 3  # px
 
 
 def enlarged(surface, px, shape):
@@ -175,6 +176,19 @@ def unmatched(disparity, mismatch):
     return (mismatch > UNMATCHED) | (mismatch * slope > STEEP)
 
 
+def is_beside_unknown(disparity, sizes, largest):
+    """Pixels whose ``sizes`` of differences, times the share of unknown ones among the eight 3 px off, are too large.
+
+    The upper and lower border repeat; beyond the others nothing is unknown.
+    """
+    is_unknown = np.pad(np.isnan(disparity), ((APART, APART), (0, 0)), mode="edge")
+    is_unknown = np.pad(is_unknown, ((0, 0), (APART, APART)))
+    height, width = disparity.shape
+    places = [(j, i) for j in (0, APART, 2 * APART) for i in (0, APART, 2 * APART)]
+    count = sum(is_unknown[j : j + height, i : i + width].astype(int) for j, i in places)
+    return ~np.isnan(disparity) & (sizes * count / 8 > largest)
+
+
 def fill_covered(disparity, is_covered):
     """Background beside covered pixels in their place, and the variance that the step to the foreground adds."""
     filled, doubt = disparity.copy(), np.zeros(disparity.shape)
@@ -206,6 +220,11 @@ def gradient_differences(left, right, disparity, is_blank):
     there = here + (place - whole) * (there - here)
     differences, strengths = gradient(left) - there, np.abs(gradient(left)) + np.abs(there)
     return np.where(is_blank, 0, differences), np.where(is_blank, 0, strengths)
+
+
+def sizes(differences, scale):
+    """Grey levels per px, how far the gradients of both images differ in windows of 5x5."""
+    return around(np.abs(differences), 2).mean(0) / (2 * scale)
 
 
 def mismatch(differences, strengths, scale):

@@ -9,6 +9,7 @@ import scipy.ndimage
 import bdis
 from bdis.matching import kernels
 from bdis.matching.detail import covered_line, doubt_line
+from bdis.matching.kernels.beside_unknown import APART, UNKNOWN, Differences
 from bdis.matching.kernels.covered import DetailRules
 from bdis.matching.kernels.doubt import BLANK, Cues, DoubtWeights
 from bdis.matching.kernels.layout import PAD, Map, Maps, image_stride
@@ -16,6 +17,7 @@ from bdis.matching.labels import Labels
 from bdis.matching.memory import Arena
 from bdis.synthetic.renderer import render
 from bdis.vector.array_types import LANES
+from bdis.vector.crew import Threads
 from tests import naive_detail, naive_highlights, naive_labels, naive_surface
 from tests.matching.records import alone, found_spans, map_of
 from tests.scenes import smooth_noise, warped_pair
@@ -284,9 +286,10 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         surface=map_of(surface).values, labels=map_of(labels).values, gradient_left=gradients[0],
         gradient_right=gradients[1], grey=1.0, spans=found_spans(result).columns, uneven_rows=0.04,
     )  # fmt: skip
+    found = Differences(sizes=np.full_like(padded(detail), np.nan, np.float32), largest=2.0)
     kernels.write_detail(
         map_of(detail), cues, DoubtWeights(**weights), rules, result, Map(values=variance, width=size[1]),
-        covered_line(size[1], Arena(0)), doubt_line(size[1], Arena(0)), alone(),
+        found, covered_line(size[1], Arena(0)), doubt_line(size[1], Arena(0)), alone(),
     )  # fmt: skip
 
     expected = np.where(np.isnan(before), np.nan, np.clip(detail, -1, 12)).astype(np.float32)
@@ -313,6 +316,34 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     known = ~np.isnan(expected)
     np.testing.assert_allclose(variance, np.where(known, doubt, np.nan), rtol=1e-4)
     np.testing.assert_allclose(probability, np.where(known, naive_surface.probability_of(doubt), 0), atol=2e-5)
+    sizes = np.where(known, naive_detail.sizes(differences, 1.0), UNKNOWN)
+    np.testing.assert_allclose(found.sizes[:, PAD : PAD + size[1]], sizes, rtol=1e-5)
+    assert not found.sizes[:, PAD - APART : PAD].any()
+    assert not found.sizes[:, PAD + size[1] : PAD + size[1] + APART].any()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("has_variance", [False, True], ids=["disparity", "variance"])
+@pytest.mark.parametrize("size", [(20, 33), (2, 64), (1, 16), (30, 47), (9, 100)], ids=str)
+def test_pixels_that_differ_beside_unknown_ones_are_unknown(size, has_variance, threads):
+    rng = np.random.default_rng(2)
+    disparity = np.where(rng.random(size) < 0.4, np.nan, rng.uniform(0, 9, size)).astype(np.float32)
+    sizes = rng.uniform(0, 12, size)
+    expected = naive_detail.is_beside_unknown(disparity, sizes, 2.0)
+    assert 0 < expected.mean() < 0.9
+    probability, variance = rng.random((2, *size)).astype(np.float32)
+    before = disparity.copy(), probability.copy(), variance.copy()
+    sizes = padded(np.where(np.isnan(disparity), UNKNOWN, sizes)).astype(np.float32)
+    differences = Differences(sizes=sizes, largest=2.0)
+    result = Maps(disparity=disparity, probability=probability, width=size[1])
+    Threads(threads).run(
+        lambda crew: kernels.leave_out_beside_unknown(
+            differences, result, Map(values=variance, width=size[1]), has_variance, crew
+        )
+    )
+    np.testing.assert_array_equal(disparity, np.where(expected, np.nan, before[0]))
+    np.testing.assert_array_equal(probability, np.where(expected, 0, before[1]))
+    np.testing.assert_array_equal(variance, np.where(expected & has_variance, np.nan, before[2]))
 
 
 @pytest.mark.parametrize("color", [False, True], ids=["grey", "RGB"])

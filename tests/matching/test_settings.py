@@ -190,6 +190,7 @@ OUT_OF_RANGE = {
     "sigma_scale": ((0, -1, 100.5), "above 0 and at most 100"),
     "variance": (("ours", "Paper", "", 2), "one of False, True, 'paper'"),
     "min_island": ((-0.1, 1.1, np.inf), "from 0 to 1"),
+    "max_difference": ((-0.1, 1001, np.inf), "from 0 to 1000 grey levels per px"),
     "segment_filter": ((), "True or False"),
     "align_rows": (("on", "Auto", ""), "one of 'auto', 'off'"),
     "row_offset": ((-51, 50.1, np.inf), "from -50 to 50 px"),

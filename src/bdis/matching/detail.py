@@ -16,6 +16,7 @@ from . import kernels
 from .certainty import doubt_weights, largest_variance, unfitted_variance
 from .enlarge import Enlarge
 from .fusion import empty_map, empty_maps
+from .kernels.beside_unknown import Differences
 from .kernels.covered import CoveredLine, DetailRules
 from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine
 from .kernels.doubt import KEPT, SUMS, Cues, DoubtLine
@@ -94,6 +95,8 @@ class Detail:
             gradient_left=gradients[0], gradient_right=gradients[1], width=width, surface_px=2**finest,
             labels_px=2 ** min(finest, settings.label_level), grey=float(settings.intensity_scale),
         )  # fmt: skip
+        # Nobody votes any more when they are written.
+        self._differences = Differences(sizes=votes, largest=settings.max_difference)
         down, across = -(-height // BLOCK), -(-width // BLOCK)
         low, high, texture = (arena.zeros((down, across), np.float32) for _ in range(3))
         self._blocks = Blocks(low=low, high=high, texture=texture)
@@ -109,6 +112,7 @@ class Detail:
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
         self._rings = for_members([HighlightLine(rows=arena.zeros((1, 32), np.int32)) for _ in threads])
         self._takes_sides = settings.sides and not judges_given
+        self._leaves_out = not (settings.dense or judges_given)  # else every pixel keeps its disparity
         self._settles_highlights = settings.highlights and not judges_given
         self._disparity, self._spans = empty_map(height, width, arena), whole_spans(height, width, arena)
         self.refinement: VariationalRefinement | None = None
@@ -161,9 +165,13 @@ class Detail:
             kernels.find_spans(self._result, self._spans, crew)  # more is known now
         self._cues.update(uneven_rows=0.0 if self._rows is None else self._rows.uneven_px2)
         kernels.write_detail(
-            self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._covered,
-            self._doubt, crew,
+            self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._differences,
+            self._covered, self._doubt, crew,
         )  # fmt: skip
+        if self._leaves_out:
+            kernels.leave_out_beside_unknown(
+                self._differences, self._result, self._variance, self._rules.has_variance, crew
+            )
 
     def _take_given(self, filled: PaddedMap, crew: Crew) -> None:
         """What was given becomes the result; what is unknown around it lies with the background."""
@@ -183,6 +191,8 @@ class Detail:
             found += self.refinement.kernels()
         if self._settles_highlights:
             found.append(kernels.settle_highlights)
+        if self._leaves_out:
+            found.append(kernels.leave_out_beside_unknown)
         return [*found, kernels.find_spans, kernels.write_detail]
 
 
@@ -201,5 +211,6 @@ def doubt_line(width: int, arena: Arena) -> DoubtLine:
         strength=arena.zeros((KEPT, map_stride(width)), np.float32),
         sums=arena.zeros((SUMS, map_stride(width) + 2 * LANES), np.float32),
         mismatch=arena.zeros((1, map_stride(width)), np.float32),
+        size=arena.zeros((1, map_stride(width)), np.float32),
         variance=arena.zeros((1, map_stride(width)), np.float32),
     )

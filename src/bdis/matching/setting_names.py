@@ -54,5 +54,6 @@ class SettingNames(TypedDict, total=False):
     min_probability: float
     min_surface_probability: float
     min_island: float
+    max_difference: float
     segment_filter: bool
     threads: int

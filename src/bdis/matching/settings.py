@@ -205,6 +205,12 @@ class Settings:
         0.005, "Pieces of the surface smaller than this share of the image are removed.", group=_REJECTION, low=0,
         high=1, step=0.001,
     )
+    max_difference: float = setting(
+        2.0,
+        "Pixels whose gradients differ by more between the images, times the share of unknown pixels around them, are "
+        "unknown: one camera does not see them; needs label_level.",
+        group=_REJECTION, unit="grey levels per px", low=0, high=1000, step=0.5,
+    )
     segment_filter: bool = setting(
         True, "On each level n, remove segments smaller than 4^(coarsest_level - n) pixels.", group=_REJECTION
     )
@@ -249,7 +255,7 @@ _PAPER: dict[str, Any] = {
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
-    "accurate": Settings(label_level=0, overlap=0.6, min_probability=0.07, min_surface_probability=0.4),
+    "accurate": Settings(label_level=0, overlap=0.6, min_probability=0.07, min_surface_probability=0.395),
     "fast": Settings(**_WITHOUT_SURFACE),
     # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
     # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.

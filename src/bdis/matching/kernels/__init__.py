@@ -1,5 +1,6 @@
 """The compiled twin of each stage: records of arrays and numbers in, arrays out.  Imports `bdis.vector` only."""
 
+from .beside_unknown import leave_out_beside_unknown
 from .bonds import bind
 from .certainty import score_by_variance, score_dense, score_scatter, score_surface
 from .covered import write_detail
@@ -88,6 +89,7 @@ __all__ = [
     "keep_density",
     "keep_known",
     "keep_what_both_see",
+    "leave_out_beside_unknown",
     "leave_out_beyond",
     "leave_out_highlights",
     "leave_out_unseen",

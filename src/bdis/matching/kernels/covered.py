@@ -29,9 +29,10 @@ from ...vector.simd import (
     trailing_zeros,
 )
 from ...vector.tiles import largest_lane, smallest_lane
+from .beside_unknown import UNKNOWN, Differences, end_row
 from .doubt import WINDOW, Cues, DoubtLine, DoubtWeights, compare_gradients, doubt_row
 from .law import probability_of
-from .layout import ROWS, Map, Maps
+from .layout import PAD, ROWS, Map, Maps
 
 COVERED_PX = 1.0  # px, a pixel that is nearer by so much covers another one
 CLEARLY = 0.1  # mismatch by which the nearer one must be worse to be the wrong one
@@ -283,18 +284,21 @@ def write_disparities(detail, y, width, smallest, largest, result):
 
 
 @inner
-def write_law(line_variance, result, y, variance, rules):
-    """Probability and, if asked for, variance of a row, where the result has a disparity that is probable enough."""
+def write_law(line, result, y, variance, rules, sizes):
+    """Probability and, if asked for, variance of a row, where the result has a disparity that is probable enough; and
+    by how much the images differ there.
+    """
     row, width, zero, unknown = uint64(y), result.width, splat(float32(0)), splat(float32(np.nan))
     largest, least = splat(float32(rules.largest_variance)), splat(float32(rules.min_probability))
-    x = 0
+    nothing, no_size, x = uint64(0), splat(float32(UNKNOWN)), 0
     while x < width:
         x = min(x, width - LANES)
         at = uint64(x)
         x += LANES
-        value, disparity = smaller(load(line_variance, uint64(0), at), largest), load(result.disparity, row, at)
+        value, disparity = smaller(load(line.variance, nothing, at), largest), load(result.disparity, row, at)
         if not any_lane(disparity == disparity):
             store(result.probability, row, at, zero)
+            store(sizes, row, uint64(PAD) + at, no_size)
             if rules.has_variance:
                 store(variance, row, at, unknown)
             continue
@@ -302,19 +306,21 @@ def write_law(line_variance, result, y, variance, rules):
         known = (disparity == disparity) & (probability >= least)
         store(result.disparity, row, at, select(known, disparity, unknown))
         store(result.probability, row, at, select(known, probability, zero))
+        store(sizes, row, uint64(PAD) + at, select(known, load(line.size, nothing, at), no_size))
         if rules.has_variance:
             if not rules.judges_variance:
                 value = load(variance, row, at)
                 value = select(value == value, value, splat(float32(rules.unfitted)))
             store(variance, row, at, select(known, value, unknown))
+    end_row(sizes, row, width)
 
 
 @kernel
 def write_detail(
-    detail: Map, cues: Cues, weights: DoubtWeights, rules: DetailRules, result: Maps, variance: Map, line: CoveredLine,
-    doubt: DoubtLine, crew: Crew,
+    detail: Map, cues: Cues, weights: DoubtWeights, rules: DetailRules, result: Maps, variance: Map,
+    differences: Differences, line: CoveredLine, doubt: DoubtLine, crew: Crew,
 ) -> None:  # fmt: skip
-    """Disparities of the result where it has any, and how sure they are.
+    """Disparities of the result where it has any, how sure they are, and by how much the images differ there.
 
     What the right camera does not see is unknown, or background.  In place of its probability ``result`` has the
     variance of the surface, px^2.
@@ -335,5 +341,5 @@ def write_detail(
             if rules.is_dense:
                 fill_covered(disparity, y, width, line.is_covered, doubt.variance)
             doubt_unseen(line.is_covered, width, rules, weights, disparity, y, doubt.variance)
-        write_law(doubt.variance, result, y, variance.values, rules)
+        write_law(doubt, result, y, variance.values, rules, differences.sizes)
     meet(crew)

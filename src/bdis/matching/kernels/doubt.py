@@ -149,6 +149,8 @@ class DoubtLine(Record):
         of three rows; the product of the differences of neighbouring rows, and the mean of their squares.
     mismatch : ndarray of float32, shape (1, map stride)
         Of the pixels of a row.
+    size : ndarray of float32, shape (1, map stride)
+        Grey levels per px, how far gradients differ on average in their windows.
     variance : ndarray of float32, shape (1, map stride)
         px^2, of the pixels of a row.
     """
@@ -157,6 +159,7 @@ class DoubtLine(Record):
     strength: Floats
     sums: Floats
     mismatch: Floats
+    size: Floats
     variance: Floats
 
 
@@ -256,7 +259,7 @@ def jump_at(sums, x):
 
 @inner
 def doubt_row(disparity, surface_variance, cues, weights, y, line):
-    """Mismatch and variance of row ``y``, the gradients of the rows around which were compared.
+    """Mismatch, size of differences and variance of row ``y``, the gradients of the rows around which were compared.
 
     ``surface_variance`` has the rows of the result, without padding.
     """
@@ -268,6 +271,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     add_kept_rows(line.strength, y, height, width, sums, uint64(1), around)
     add_rows(values, y, height, width, AROUND, EVERY, sums, uint64(2), around)
     limits_of_rows(values, y, height, width, sums, around)
+    mean = splat(float32(1 / (2 * cues.grey * (2 * WINDOW + 1) ** 2)))  # gradients are stored twice
     faint = splat(float32(FAINT * 2 * cues.grey * (2 * WINDOW + 1) ** 2))
     share_of_one, largest = splat(float32(1 / (2 * AROUND // EVERY + 1) ** 2)), splat(float32(LARGEST))
     by_surface, by_jump = splat(float32(weights.surface)), splat(float32(weights.jump))
@@ -286,7 +290,8 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         x = uint64(begin)
         begin += LANES
         strength = add_columns(sums, uint64(1), x, WINDOW, 1)
-        mismatch = add_columns(sums, uint64(0), x, WINDOW, 1) / (strength + faint)
+        difference = add_columns(sums, uint64(0), x, WINDOW, 1)
+        mismatch = difference / (strength + faint)
         value = load(values, row, x)
         jump = smaller(jump_at(sums, x), largest) * mismatch
         bend = smaller(absolute(value - add_columns(sums, uint64(2), x, AROUND, EVERY) * share_of_one), largest)
@@ -300,4 +305,5 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         variance = variance * (steady + coherent * coherence_at(sums, x, strength, cues.grey))
         variance += (by_surface + guessed) * of_surface + by_bend * bend * bend + by_move * move * move + everywhere
         store(line.mismatch, nothing, x, mismatch)
+        store(line.size, nothing, x, difference * mean)
         store(line.variance, nothing, x, variance)
