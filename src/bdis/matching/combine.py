@@ -116,7 +116,9 @@ def _of_rows(disparities: Array, variances: Array, leader: int, usual: Array, un
     start, its_variance = (np.take_along_axis(of, surest, 0)[0] for of in (disparities, variances))
     distances = (disparities - start) ** 2
     weights = (1 + distances / doubted) ** -AGREEMENT / doubted
-    weights += (is_known & is_known[leader]) * _share(unsure, usual + UNSURE) / its_variance
+    # All others together move the leader as far as one would: they are often wrong together.
+    alone = max(len(variances) - 1, 1)
+    weights += (is_known & is_known[leader]) * _share(unsure, usual + UNSURE) / (alone * its_variance)
     disparity = _mean(disparities, weights)
     # Where two disagree, the variance that `assess` gives tells little more than how far: what is usual tells more.
     spread = np.where(is_known, _share(its_variance, usual) * distances, 0).sum(0)
