@@ -223,8 +223,9 @@ def gradient_differences(left, right, disparity, is_blank):
 
 
 def sizes(differences, scale):
-    """Grey levels per px, how far the gradients of both images differ in windows of 5x5."""
-    return around(np.abs(differences), 2).mean(0) / (2 * scale)
+    """Grey levels per px, how far the gradients of both images differ in windows of 5x5, beyond the mean of noise."""
+    _, noise = alike_and_noise(differences, scale)
+    return np.maximum(around(np.abs(differences), 2).mean(0) / (2 * scale) - np.sqrt(2 / np.pi * noise), 0)
 
 
 def mismatch(differences, strengths, scale):
@@ -243,20 +244,22 @@ def coherence(differences, strengths, scale):
     What they do not have in common is noise, whose mean size is sqrt(2 / pi) of its standard deviation.  Where
     gradients are no stronger than that it hides what else there is, and counts as well.
     """
+    alike, noise = alike_and_noise(differences, scale)
+    texture = (around(strengths, 2).mean(0) / 2 / (2 * scale)) ** 2  # of one image
+    hidden = np.minimum(noise / 2 / (np.pi / 2 * texture + 5e-7), 1) ** 2  # noise of the gradients of one image
+    return (alike + hidden * noise + USUAL * HARDLY) / (alike + noise + HARDLY + OF_TEXTURE * texture)
+
+
+def alike_and_noise(differences, scale):
+    """Mean products of the differences of neighbouring rows in these windows, and by how much their squares are more."""
     height, width = differences.shape
     columns = [np.clip(np.arange(width) + k, 0, width - 1) for k in range(-BESIDE, BESIDE + 1, 2)]
     upper, lower = differences[:-1] / (2 * scale), differences[1:] / (2 * scale)
-    products, squares = (sum(each[:, at] for at in columns) for each in (upper * lower, (upper**2 + lower**2) / 2))
-    texture = (around(strengths, 2).mean(0) / 2 / (2 * scale)) ** 2  # of one image
-    found = np.empty(differences.shape)
-    for y in range(height):
-        pairs = slice(max(y - 2, 0), y + 2)  # four of rows
-        alike, all_ = (each[pairs].sum(0) / (4 * len(columns)) for each in (products, squares))
-        alike = np.maximum(alike, 0)
-        noise, if_noise = (all_ - alike) / 2, np.pi / 2 * texture[y]  # of the gradients of one image
-        hidden = np.minimum(noise / (if_noise + 5e-7), 1) ** 2
-        found[y] = (alike + hidden * 2 * noise + USUAL * HARDLY) / (all_ + HARDLY + OF_TEXTURE * texture[y])
-    return found
+    sums = [sum(each[:, at] for at in columns) for each in (upper * lower, (upper**2 + lower**2) / 2)]
+    pairs = [slice(max(y - 2, 0), y + 2) for y in range(height)]  # four of rows
+    products, squares = (np.array([each[at].sum(0) for at in pairs]) / (4 * len(columns)) for each in sums)
+    alike = np.maximum(products, 0)
+    return alike, squares - alike
 
 
 def variance(disparity, surface, labels, precision, surface_variance, mismatch, coherence, uneven_rows, weights):

@@ -69,7 +69,7 @@ SHOWN: dict[str, Shown] = {
     "min_probability": Shown((0.0, 0.15, 0.9)),
     "min_surface_probability": Shown((0.0, 0.41, 0.8)),
     "min_island": Shown((0.0, 0.005, 0.3)),
-    "max_difference": Shown((0.5, 2.0, 1000.0)),
+    "max_difference": Shown((0.2, 0.6, 1000.0)),
     "segment_filter": Shown((False, True), "paper"),
 }
 NOT_SHOWN: dict[str, str] = {

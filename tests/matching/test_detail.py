@@ -317,7 +317,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     np.testing.assert_allclose(variance, np.where(known, doubt, np.nan), rtol=1e-4)
     np.testing.assert_allclose(probability, np.where(known, naive_surface.probability_of(doubt), 0), atol=2e-5)
     sizes = np.where(known, naive_detail.sizes(differences, 1.0), UNKNOWN)
-    np.testing.assert_allclose(found.sizes[:, PAD : PAD + size[1]], sizes, rtol=1e-5)
+    np.testing.assert_allclose(found.sizes[:, PAD : PAD + size[1]], sizes, rtol=1e-4, atol=1e-4)
     assert not found.sizes[:, PAD - APART : PAD].any()
     assert not found.sizes[:, PAD + size[1] : PAD + size[1] + APART].any()
 
@@ -390,3 +390,12 @@ def near_square():
     left[square], truth[square] = near[square], 24
     right[50:110, 76:136] = near[square]
     return left, right, truth
+
+
+def test_noise_does_not_look_like_what_one_camera_alone_sees():
+    """Two thirds of the known pixels of this pair were gone: noise differs, and beside unknown pixels are more."""
+    pair = render("tissue", 240, 320, seed=4, disparity_px=20, noise=15)
+    known, at_most = (
+        bdis.StereoMatcher(max_difference=largest).match(pair.left, pair.right).coverage for largest in (0.6, 1000.0)
+    )
+    assert known > 0.85 * at_most > 0.1

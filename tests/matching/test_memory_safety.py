@@ -114,7 +114,7 @@ def random_settings(rng: np.random.Generator, shortest_side: int) -> dict[str, A
         "dense": bool(rng.integers(2)),
         "variance": [False, True, "paper"][int(rng.integers(3))],
         "min_island": float(rng.choice([0, 0.005, 0.5])),
-        "max_difference": float(rng.choice([0, 2, 1000])),
+        "max_difference": float(rng.choice([0, 0.6, 1000])),
         "align_rows": str(rng.choice(["auto", "off"])),
         "row_offset": float(rng.choice([0, 0, 0.3, -1.7, 50])),
         "row_tilt": float(rng.choice([0, 0, 0.004, -0.05])),

@@ -55,7 +55,7 @@ VALUES = {
     "min_probability":    (0.15,       0.07,       0.05,    0.15,    0.15,         0.0),
     "min_surface_probability": (0.41, 0.395, 0.41, 0.41, 0.41, 0.41),
     "min_island":         (0.005,      0.005,      0.005,   0.005,   0.005,        0.005),
-    "max_difference": (2.0,) * 6,
+    "max_difference": (0.6,) * 6,
     "segment_filter":     (True,       True,       True,    True,    True,         False),
     "threads":            (1,          1,          1,       1,       1,            1),
 }

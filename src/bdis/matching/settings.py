@@ -206,10 +206,10 @@ class Settings:
         high=1, step=0.001,
     )
     max_difference: float = setting(
-        2.0,
-        "Pixels whose gradients differ by more between the images, times the share of unknown pixels around them, are "
-        "unknown: one camera does not see them; needs label_level.",
-        group=_REJECTION, unit="grey levels per px", low=0, high=1000, step=0.5,
+        0.6,
+        "Pixels whose gradients differ by more between the images, times the share of unknown pixels around them and "
+        "beyond noise, are unknown: one camera does not see them; needs label_level. 1000: all stay.",
+        group=_REJECTION, unit="grey levels per px", low=0, high=1000, step=0.1,
     )
     segment_filter: bool = setting(
         True, "On each level n, remove segments smaller than 4^(coarsest_level - n) pixels.", group=_REJECTION

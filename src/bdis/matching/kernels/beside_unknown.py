@@ -23,8 +23,9 @@ class Differences(Record):
     Attributes
     ----------
     sizes : ndarray of float32, shape (h, image stride)
-        Grey levels per px, mean difference of the gradients of both images in 5x5 px; UNKNOWN where the result has no
-        disparity.  Pixel (y, x) is ``sizes[y, PAD + x]``; beyond the border nothing is unknown.
+        Grey levels per px, mean difference of the gradients of both images in 5x5 px, beyond what noise explains;
+        UNKNOWN where the result has no disparity.  Pixel (y, x) is ``sizes[y, PAD + x]``.  Beyond the left and right
+        border nothing is unknown; the upper and lower row repeat.
     largest : float
         Grey levels per px: pixels of a larger size, times the share of unknown pixels around, become unknown.
     """

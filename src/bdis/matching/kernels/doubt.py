@@ -38,6 +38,7 @@ from ...vector.simd import (
     select,
     smaller,
     splat,
+    square_root,
     store,
     to_float,
     to_int,
@@ -150,7 +151,7 @@ class DoubtLine(Record):
     mismatch : ndarray of float32, shape (1, map stride)
         Of the pixels of a row.
     size : ndarray of float32, shape (1, map stride)
-        Grey levels per px, how far gradients differ on average in their windows.
+        Grey levels per px, how far gradients differ on average in their windows, beyond what noise explains.
     variance : ndarray of float32, shape (1, map stride)
         px^2, of the pixels of a row.
     """
@@ -220,20 +221,27 @@ def add_differences(rows, y, height, width, sums, columns):
 
 
 @inner
-def coherence_at(sums, x, strength, grey):
-    """How coherently the images differ around sixteen pixels, 0 to 1; ``strength`` is summed over 5x5 pixels."""
+def differences_around(sums, x, grey):
+    """Around sixteen pixels: what the differences of neighbouring rows have in common, and what not, which is noise.
+
+    Both are mean squares, (grey levels per px)^2.
+    """
     summed = 2 * WINDOW * (2 * BESIDE // ALTERNATE + 1)  # pairs of rows, and columns
-    share = splat(float32(1 / (summed * (2 * grey) ** 2)))  # gradients are stored twice
-    products = add_columns(sums, uint64(5), x, BESIDE, ALTERNATE) * share
-    squares = add_columns(sums, uint64(6), x, BESIDE, ALTERNATE) * share
+    share, zero = splat(float32(1 / (summed * (2 * grey) ** 2))), splat(float32(0))  # gradients are stored twice
+    alike = larger(add_columns(sums, uint64(5), x, BESIDE, ALTERNATE) * share, zero)
+    return alike, larger(add_columns(sums, uint64(6), x, BESIDE, ALTERNATE) * share - alike, zero)
+
+
+@inner
+def coherence_of(alike, noise, strength, grey):
+    """How coherently the images differ, 0 to 1; ``strength`` is summed over 5x5 pixels."""
     texture = strength * splat(float32(1 / (2 * (2 * WINDOW + 1) ** 2 * 2 * grey)))  # of one image
     texture = texture * texture
-    alike, hardly, of_texture = larger(products, splat(float32(0))), splat(float32(HARDLY)), splat(float32(OF_TEXTURE))
-    noise = squares - alike
+    hardly, of_texture = splat(float32(HARDLY)), splat(float32(OF_TEXTURE))
     # Of noise of variance v the mean size is sqrt(2 v / pi): how much of the gradients may be noise?
     hidden = smaller(noise / (splat(float32(math.pi)) * texture + splat(float32(TINY))), splat(float32(1)))
     coherent = alike + hidden * hidden * noise + splat(float32(USUAL)) * hardly
-    return coherent / (squares + hardly + of_texture * texture)
+    return coherent / (alike + noise + hardly + of_texture * texture)
 
 
 @inner
@@ -272,6 +280,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     add_rows(values, y, height, width, AROUND, EVERY, sums, uint64(2), around)
     limits_of_rows(values, y, height, width, sums, around)
     mean = splat(float32(1 / (2 * cues.grey * (2 * WINDOW + 1) ** 2)))  # gradients are stored twice
+    of_noise = splat(float32(math.sqrt(2 / math.pi)))  # mean size of noise, as a share of its standard deviation
     faint = splat(float32(FAINT * 2 * cues.grey * (2 * WINDOW + 1) ** 2))
     share_of_one, largest = splat(float32(1 / (2 * AROUND // EVERY + 1) ** 2)), splat(float32(LARGEST))
     by_surface, by_jump = splat(float32(weights.surface)), splat(float32(weights.jump))
@@ -302,8 +311,9 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         guessed = by_hole * squared / (squared + guess)
         variance = by_joint / (one / of_surface + sharpness * strength * strength) + by_jump * jump * jump
         variance += (by_label * apart + by_near * absolute(value)) * of_surface
-        variance = variance * (steady + coherent * coherence_at(sums, x, strength, cues.grey))
+        alike, noise = differences_around(sums, x, cues.grey)
+        variance = variance * (steady + coherent * coherence_of(alike, noise, strength, cues.grey))
         variance += (by_surface + guessed) * of_surface + by_bend * bend * bend + by_move * move * move + everywhere
         store(line.mismatch, nothing, x, mismatch)
-        store(line.size, nothing, x, difference * mean)
+        store(line.size, nothing, x, larger(difference * mean - of_noise * square_root(noise), splat(float32(0))))
         store(line.variance, nothing, x, variance)
