@@ -20,6 +20,7 @@ from tests import (
     naive_variational,
     naive_video,
 )
+from tests.naive_rows import has_labels
 from tests.naive_steps import (
     Pair,
     brightness,
@@ -168,11 +169,6 @@ def without_highlights(patches, level, right, settings):
 
 
 # --- Beyond the paper: every pixel chooses between disparities ------------------------------------------------------
-
-
-def has_labels(settings):
-    """Does every pixel choose by itself?  That is for a surface."""
-    return settings.label_level is not None and settings.smoothing > 0
 
 
 def label_level(level, parent, settings):

@@ -27,7 +27,7 @@ NOISE = 0.456  # grey levels
 FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
-EVEN = 0.002  # px^2
+EVEN = 0.0012  # px^2
 BESIDE = 8  # px, columns to both sides, every second one
 HARDLY = 0.2  # (grey levels per px)^2
 USUAL = 0.6
@@ -251,7 +251,7 @@ def coherence(differences, strengths, scale):
 
 
 def alike_and_noise(differences, scale):
-    """Mean products of the differences of neighbouring rows in these windows, and by how much their squares are more."""
+    """Mean products of the differences of neighbouring rows in these windows, and what their squares have more."""
     height, width = differences.shape
     columns = [np.clip(np.arange(width) + k, 0, width - 1) for k in range(-BESIDE, BESIDE + 1, 2)]
     upper, lower = differences[:-1] / (2 * scale), differences[1:] / (2 * scale)

@@ -101,14 +101,15 @@ def windows(left, right, disparity, grey, every):
 
 def normal_equations(left, right, disparity, grey, spread, every=1):
     """Sums over all windows of the weight w, w x, w x^2, w v, w x v; x from -1 to 1 across the level.  And over two
-    windows beside each other, of the product of their w, and of their w v.
+    windows of a row that are two or four windows apart, of the product of their w, and of their w v.
     """
     top, column, missing, information = windows(left, right, disparity, grey, every)
     x = (column + 0.5) * 2 / left.shape[1] - 1
     weight = information / (1 + spread * information)
     weight = weight / (1 + missing**2 * weight / 8) ** 2
-    beside = (np.diff(top) == 0) & (np.diff(column) == WINDOW[1])
-    products = [np.sum((part[1:] * part[:-1])[beside]) for part in (weight, weight * missing)]
+    places = {place: k for k, place in enumerate(zip(top, column))}
+    apart = [(k, places.get((y, at + n * WINDOW[1]))) for (y, at), k in places.items() for n in (2, 4)]
+    products = [sum(part[k] * part[other] for k, other in apart if other) for part in (weight, weight * missing)]
     return np.array([*(np.sum(weight * part) for part in (1, x, x * x, missing, x * missing)), *products])
 
 
@@ -133,7 +134,7 @@ def line(sums, spread, px, known, tilted):
 
 
 def unevenness(sums, spread, px):
-    """px^2 of the image: what windows beside each other have in common; 0 if they are too few."""
+    """px^2 of the image: what windows near each other have in common; 0 if they are too few."""
     return px**2 * max(sums[6] / sums[5], 0) if sums[5] * spread**2 > 4 else 0.0
 
 
@@ -143,9 +144,8 @@ def above(value, error, limits):
 
 
 def has_labels(settings):
-    """Are labels tried, which need the image itself?"""
-    has_surface = settings.smoothing > 0 or settings.dense
-    return settings.label_level is not None and has_surface and (settings.slanted or settings.variance != "paper")
+    """Does every pixel choose by itself?  That is for a surface, and needs the image itself."""
+    return settings.label_level is not None and settings.smoothing > 0
 
 
 class Rows:
@@ -195,20 +195,24 @@ class Rows:
             self.right[n] = halve(self.right[n - 1])
             self.seen[n] = four_parents(self.seen[n - 1]).all(0)
 
+    def measure(self, number, level, disparity, spread, known):
+        """The sums of a level, with the disparities of level ``number`` and the right image moved by what is known."""
+        left, right = self.left[level], self.right[level]
+        right = shift_rows(right, self.columns(level, known[0], 2 * known[1] / self.width))
+        right = np.clip(np.floor(right + 0.5), 0, 255 * self.settings.intensity_scale)
+        times = 2 ** (number - level)
+        fine = times * disparity.repeat(times, 0).repeat(times, 1)[: left.shape[0], : left.shape[1]]
+        every = 1 if level == self.first else 2
+        return normal_equations(left, right, fine, self.settings.intensity_scale, spread, every)
+
     def estimate(self, number, disparity, is_first, limits):
         """What is missing, with the disparities of level ``number``."""
         finer = number - 1 if is_first and number > self.finest else number
         estimate = NOTHING
         for k in range(0 if is_first else 1, 4):
             level, known = number if k < 2 else finer, estimate
-            left, right = self.left[level], self.right[level]
-            right = shift_rows(right, self.columns(level, known[0], 2 * known[1] / self.width))
-            right = np.clip(np.floor(right + 0.5), 0, 255 * self.settings.intensity_scale)
-            times = 2 ** (number - level)
-            fine = times * disparity.repeat(times, 0).repeat(times, 1)[: left.shape[0], : left.shape[1]]
-            every = 1 if level == self.first else 2
             spread = ROUNDS[k] ** 2
-            sums = normal_equations(left, right, fine, self.settings.intensity_scale, spread, every)
+            sums = self.measure(number, level, disparity, spread, known)
             estimate = line(sums, spread, 2**level, known, tilted=True)
             estimate = estimate if abs(2 * estimate[1] / self.width) < MAX_TILT else NOTHING
             if level == finer and max(abs(estimate[0]), abs(estimate[1])) < limits[0] / 2:
@@ -221,10 +225,14 @@ class Rows:
     def look(self, number, disparity):
         """After level ``number`` was searched: measure, and move what is wrong."""
         is_first = number == self.first
-        if not self.estimates or not (is_first or (number == self.first - 1 and self.was_wrong)):
+        if not self.estimates or not (is_first or number == self.first - 1 >= self.finest):
             return
         if self.has_hidden:
             disparity = leave_out_unseen(disparity, self.seen_left[number], self.seen[number])
+        if not is_first and not self.was_wrong:
+            sums = self.measure(number, number, disparity, ROUNDS[-1] ** 2, NOTHING)
+            self.uneven = unevenness(sums, ROUNDS[-1] ** 2, 2**number)
+            return
         limits = FIRST if is_first else REST
         offset, border, *errors = self.estimate(number, disparity, is_first, limits)
         tilt = 2 * border / self.width

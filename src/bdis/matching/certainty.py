@@ -78,7 +78,7 @@ DETAIL = {
     "label": 0.15,
     "near": 0.009,
     "hole": 0.3,
-    "rows": 13.5,
+    "rows": 26.0,
     "unseen": 0.0,
     "coherent": 1.0,
 }
@@ -92,7 +92,7 @@ GIVEN = {
     "label": 0.3,
     "near": 0.0,
     "hole": 0.0,
-    "rows": 7.0,
+    "rows": 13.0,
     "unseen": 0.6,
     "coherent": 0.0,
 }

@@ -104,7 +104,7 @@ def solve(rows: RowSums, px: float, known: RowEstimate, *, tilted: bool = True) 
 
 
 def unevenness(rows: RowSums, px: float) -> float:
-    """By how much rows still differ from place to place, px^2 of the image: the covariance of neighbouring windows.
+    """By how much rows still differ from place to place, px^2 of the image: the covariance of windows near each other.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def unevenness(rows: RowSums, px: float) -> float:
         px of the image in one of the level.
     """
     weight, common = rows.sums[:, 5:7].sum(0, dtype=np.float64).tolist()
-    # A window weighs at most 1 / spread; neighbours are fewer than windows, but hardly by more than a factor of four.
+    # A window weighs at most 1 / spread; pairs are fewer than windows, but hardly by more than a factor of four.
     if not weight * rows.spread**2 > MIN_WINDOWS / 4:
         return 0.0
     return float(px * px * max(common / weight, 0.0))
@@ -208,6 +208,10 @@ class RowAlignment:
             prepare([kernels.leave_out_unseen])
             kernels.leave_out_unseen(found, self._seen[0][number], self._seen[1][number], around, crew)
             found = self._seen_found[number]
+        if number != self._first and not self._was_wrong:  # nothing to correct, but better disparities to judge with
+            self._measure(number, SPREADS[-1], NOTHING, found, 0, crew)
+            self.uneven_px2 = unevenness(self._rows[number], 2.0**number)
+            return
         limits = (MIN_PX, MIN_ERRORS) if number == self._first else (MIN_REST_PX, MIN_REST_ERRORS)
         missing = self._estimate(number, found, limits, crew)
         if any(missing.is_above(*limits)):
@@ -218,8 +222,8 @@ class RowAlignment:
             self._follow(missing)
 
     def _is_due(self, number: int) -> bool:
-        """The first level always; the next finer one if something was wrong, and its disparities are now better."""
-        return number == self._first or (number == self._first - 1 and number in self._rows and self._was_wrong)
+        """The first level, and the next finer one, whose disparities are better."""
+        return number == self._first or (number == self._first - 1 and number in self._rows)
 
     def _follow(self, missing: RowEstimate) -> None:
         """In a video: the next frame makes up for a part of what was missing in this one."""

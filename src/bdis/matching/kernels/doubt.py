@@ -63,7 +63,7 @@ TINY = 1e-6  # (grey levels per px)^2, so that no gradient at all is no division
 GUESS = 30.0  # px^2, a surface of such a variance is half a guess
 FARTHEST_LABEL = 2.0  # px, likewise: a label further off is simply wrong
 # px^2, rows are found to be as uneven as this where nothing is wrong with them.
-EVEN = 0.002
+EVEN = 0.0012
 BLANK = -32768  # gradient of pixels whose brightness does not tell where they lie
 KEPT = 2 * WINDOW + 1  # rows whose gradients are kept
 SUMS = 7  # rows of a `DoubtLine` that are sums over rows of windows

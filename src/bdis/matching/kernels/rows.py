@@ -8,8 +8,9 @@ window gives its estimate of v with an error of its disparity and a difference o
 its information: how much it knows of v then.  v is a straight line over x through the estimates of all windows; windows
 that are far from the present one count less.
 
-What v still lacks at a window is noise, unless its neighbour says the same: the products of neighbours tell how uneven
-the rows are, which no straight line corrects.
+What v still lacks at a window is noise, unless others near it say the same: the products of two windows of a row, 16
+or 32 px of the level apart, tell how uneven the rows are, which no straight line corrects.  Windows beside each other
+would not tell, as they have errors of their disparities in common.
 """
 
 import numpy as np
@@ -85,8 +86,8 @@ class RowSums(Record):
     ----------
     sums : ndarray of float32, shape (rows of windows, 8)
         Sums over a row of windows: weight w, w x, w x^2, w v, w x v; x is -1 to 1 from border to border of the level,
-        v is what is missing, px of the level.  Then sums over two neighbours: the product of their w, and that of
-        their w v.
+        v is what is missing, px of the level.  Then sums over two windows near each other: the product of their w,
+        and that of their w v.
     spread : float
         px^2 of the level, variance that windows have beside what their information says.
     grey : float
@@ -173,7 +174,7 @@ def measure_rows(left: Image, right: Image, found: Map, halvings: int, every: in
     for k in range(begin, end):
         # The first and the last row have no neighbour on one side.
         top, bottom = max(k * WINDOW_ROWS, 1), min((k + 1) * WINDOW_ROWS, height - 1)
-        w0 = w1 = w2 = v0 = v1 = both = common = last_weight = last_weighted = zero
+        w0 = w1 = w2 = v0 = v1 = both = common = last_weight = last_weighted = older_weight = older_weighted = zero
         for x in range(0, width if k % every == 0 else 0, LANES):
             missing, information = window_estimates(
                 left.pixels, right.pixels, found.values, halvings, top, bottom, x, width, rows.grey
@@ -186,8 +187,9 @@ def measure_rows(left: Image, right: Image, found: Map, halvings: int, every: in
             w0, w1, w2 = w0 + weight, w1 + weight * place, w2 + weight * place * place
             v0, v1 = v0 + weight * missing, v1 + weight * place * missing
             weighted = weight * missing
-            both = both + weight * slide(last_weight, weight, WINDOW_COLUMNS)  # times that of the window on the left
-            common = common + weighted * slide(last_weighted, weighted, WINDOW_COLUMNS)
+            both = both + weight * (last_weight + older_weight)  # times those of the windows 16 and 32 px to the left
+            common = common + weighted * (last_weighted + older_weighted)
+            older_weight, older_weighted = last_weight, last_weighted
             last_weight, last_weighted = weight, weighted
         sums = rows.sums
         sums[k, 0], sums[k, 1], sums[k, 2] = sum_lanes(w0), sum_lanes(w1), sum_lanes(w2)
