@@ -5,7 +5,6 @@ import pytest
 import bdis
 from tests.cameras.raw_pairs import raw_pair, write_ros
 
-
 # --- ROS camera_info --------------------------------------------------------------------------------------------------
 
 
