@@ -128,4 +128,4 @@ def _check_whole(values: dict[str, Any], side: str) -> None:
         )
 
 
-FORMAT = CalibrationFormat("a pair of ROS camera_info YAML files", _recognises, _read)
+FORMAT = CalibrationFormat("a pair of ROS camera_info YAML files", _recognises, _read, takes_second=True)
