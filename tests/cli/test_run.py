@@ -43,6 +43,17 @@ def test_run_writes_videos_times_calibration_and_manifest(tmp_path):
     assert bdis.Rig.load(tmp_path / "out" / "rig.toml").size == (96, 64)
 
 
+def test_what_is_doubtful_about_a_calibration_is_in_the_manifest(tmp_path, capsys):
+    """Whoever opens the recording has not seen what the terminal said."""
+    given = ["--focal", "100", "--baseline", "5", "--cx", "20"]
+    assert run(["run", SMALL, *FAST, *given, "--save", "depth", "-o", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    remark = "principal point 29 % of the width off the middle"
+    assert "warning: --cx and --cy put the principal point at (20.0, 31.5), 29 % of the width" in said.err
+    assert remark in said.out
+    assert read_manifest(tmp_path)["calibration_remarks"] == [remark]
+
+
 def test_files_per_frame_and_json(tmp_path, capsys):
     save = "depth,disparity,probability,sigma,cloud"
     assert run(["run", SMALL, *FAST, "--save", save, "--every", "5", "-o", str(tmp_path), "--json"]) == 0

@@ -168,8 +168,8 @@ class StereoCalibration:
         Raises
         ------
         ValueError
-            The format is not known, something is missing in the file, it describes rectified cameras only, or its
-            images have another size.
+            The format is not known or has no second file, something is missing in the file, it describes rectified
+            cameras only, or its images have another size, are binned or a part of the sensor.
         OSError
             The file cannot be read.
 

@@ -14,12 +14,15 @@ from typing import NamedTuple
 
 from ..common.arrays import Array
 from .calibration import StereoCalibration
+from .calibration_doubts import centres_of, check_inside, off_middle, unusual_baseline
 from .formats import CalibrationFile, Unit, read_calibration
 from .raw_or_rectified import weigh_rows
 from .rig import Rig
 
 _log = logging.getLogger(__name__)
 Working = Callable[[str], AbstractContextManager[None]]
+_GIVEN_CENTRE = "--cx and --cy put the principal point", "--focal, --cx and --cy are in px of these images"
+_SCALE = "if they were resized, add --calib-scale FACTOR"
 
 
 class LoadedCameras(NamedTuple):
@@ -115,7 +118,7 @@ class GivenCameras:
         Raises
         ------
         ValueError
-            The calibration file cannot be read, is not of such images, or these may or may not be rectified.
+            The calibration cannot be read, is not of such images, or these may or may not be rectified.
         """
         frames = iter(pairs)
         first = next(frames)
@@ -124,9 +127,20 @@ class GivenCameras:
             return self._load_file(self.calib[0], (width, height), itertools.chain([first], frames), warn, working)
         if self.focal is None or self.baseline is None:
             return LoadedCameras(None, None, [])
-        centre = ((width - 1) / 2, (height - 1) / 2)
-        cx, cy = (given if given is not None else middle for given, middle in zip((self.cx, self.cy), centre))
-        return LoadedCameras(Rig(self.focal, cx, cy, self.baseline, size=(width, height)), None, [])
+        return self._of_numbers(self.focal, self.baseline, (width, height), warn)
+
+    def _of_numbers(
+        self, focal: float, baseline: float, size: tuple[int, int], warn: Callable[[str], None]
+    ) -> LoadedCameras:
+        """The calibration by numbers, for images of this size."""
+        cx, cy = ((length - 1) / 2 if given is None else given for given, length in zip((self.cx, self.cy), size))
+        rig = Rig(focal, cx, cy, baseline, size=size)
+        check_inside(centres_of(rig)[:1], size, *_GIVEN_CENTRE)
+        doubt = off_middle(rig, size, *_GIVEN_CENTRE)
+        if doubt is None:
+            return LoadedCameras(rig, None, [])
+        warn(doubt.warning)
+        return LoadedCameras(rig, None, [doubt.remark])
 
     def _load_file(
         self,
@@ -140,18 +154,40 @@ class GivenCameras:
         second = self.calib[1] if len(self.calib) > 1 else None
         found = read_calibration(file, second, unit=self.unit, baseline_mm=self.baseline)
         self._check_size(found, *size)
-        remarks = [f"{found.format}, unit {found.unit}"]
+        remarks = [f"{found.format}, unit {found.unit}", *found.remarks_on_baseline(file.name)]
         rig = self._rig_of(found, file, size)
         raw = self._raw_of(found, file, size)
+        if rig is None and raw is not None and found.size is None and not self.only_rectified:
+            check_inside(centres_of(raw), size, f"{file} has its principal point", _SCALE)
         is_raw, reasons = self._are_raw(
             found, file, rig, raw, lambda: _told_by_rows(found, file, rig, raw, pairs, warn, working)
         )
-        if is_raw:
-            return LoadedCameras(None, raw, remarks + reasons)
-        if rig is None:
+        remarks += reasons
+        if rig is None or is_raw:
             assert raw is not None
-            rig = raw.rectify().rig
-        return LoadedCameras(rig, None, remarks + reasons)
+            remarks += self._doubts(found, file, raw, size, warn)
+            return LoadedCameras(None, raw, remarks) if is_raw else LoadedCameras(raw.rectify().rig, None, remarks)
+        return LoadedCameras(rig, None, remarks + self._doubts(found, file, rig, size, warn))
+
+    def _doubts(
+        self,
+        found: CalibrationFile,
+        file: Path,
+        cameras: Rig | StereoCalibration,
+        size: tuple[int, int],
+        warn: Callable[[str], None],
+    ) -> list[str]:
+        """Warn of what may be wrong with the cameras in the file; the remarks on it."""
+        doubts = []
+        if found.size is None:
+            origin = f"{file.name} does not say how large its images are, and has its principal point"
+            doubts.append(off_middle(cameras, size, origin, f"{_SCALE}, or the depth is wrong by that factor"))
+        if self.unit is None and self.baseline is None and not found.states_unit:
+            doubts.append(unusual_baseline(cameras, file.name, found.unit))
+        told = [doubt for doubt in doubts if doubt is not None]
+        for doubt in told:
+            warn(doubt.warning)
+        return [doubt.remark for doubt in told]
 
     def _rig_of(self, found: CalibrationFile, file: Path, size: tuple[int, int]) -> Rig | None:
         """The rectified cameras in the file, if there are any."""
@@ -161,11 +197,7 @@ class GivenCameras:
             rig = Rig(**found.rectified, size=found.size).scaled(self.calib_scale)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{file}: {error}") from error
-        if not (0 < rig.cx < size[0] and 0 < rig.cy < size[1]):
-            raise ValueError(
-                f"{file} has its principal point at ({rig.cx:.1f}, {rig.cy:.1f}), outside the images of "
-                f"{size[0]}x{size[1]}; if they were resized, add --calib-scale FACTOR"
-            )
+        check_inside(centres_of(rig)[:1], size, f"{file} has its principal point", _SCALE)
         return rig
 
     def _raw_of(self, found: CalibrationFile, file: Path, size: tuple[int, int]) -> StereoCalibration | None:

@@ -585,7 +585,8 @@ class Rig:
         Raises
         ------
         ValueError
-            The format is not known, something is missing in the file, or it describes cameras that are not rectified.
+            The format is not known or has no second file, something is missing in the file, or it describes cameras
+            that are not rectified, or images that are binned or a part of the sensor.
         OSError
             The file cannot be read.
 

@@ -63,6 +63,7 @@ def calib_show(
     found = read_calibration(file, calib_right, unit=cast("LengthUnit | None", unit), baseline_mm=baseline)
     image_size = found.size or given_size
     rows: Rows = [("file", file), ("format", found.format), ("unit", found.unit)]
+    rows += [("remark", remark) for remark in found.remarks_on_baseline(file.name)]
     shown_size = (
         f"{image_size[0]}x{image_size[1]}" if image_size else "not in the file; for the field of view give --size"
     )
@@ -135,7 +136,8 @@ def calib_convert(
     if size is not None and found.size is not None and parse_size(size) != found.size:
         raise UsageError(f"--size is {size}, but {file} is for images of {found.size[0]}x{found.size[1]}")
     try:
-        remarks = write_calibration(found, out, to, size=None if size is None else parse_size(size))
+        remarks = found.remarks_on_baseline(file.name)
+        remarks += write_calibration(found, out, to, size=None if size is None else parse_size(size))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{file} cannot be written as {to}: {error}") from error
     for remark in remarks:

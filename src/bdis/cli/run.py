@@ -102,6 +102,7 @@ def run(
         recording.close("failed", str(error) or type(error).__name__)
         raise
     pictures = PictureWarnings(warnings.warn, earlier or {})
+    recording.remarks = lambda: {**pictures.entries(), **sending.entries(), "calibration_remarks": opened.remarks}
     coverage = _record(recording, stream, prepared.total, pictures, sending)
     report(opened, recording, stream, warnings, pictures, sending, request.preset, resumed_after, coverage)
 
@@ -110,7 +111,7 @@ def _record(
     recording: Recording, stream: DepthStream, total: int | None, pictures: PictureWarnings, live: LiveOutputs
 ) -> float:
     """Record the stream; the mean coverage is returned. However it ends, the recording is closed and says why."""
-    recording.statistics, recording.remarks = stream.statistics, lambda: {**pictures.entries(), **live.entries()}
+    recording.statistics = stream.statistics
     terminal.mode.interrupted = f"interrupted at once; what is in {recording.folder} is readable"
     frames, summed = 0, 0.0
     try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..cameras.calibration_doubts import centres_of, check_inside, off_middle
 from ..cameras.given_cameras import GivenCameras, Working
 from ..cameras.raw_or_rectified import MAX_PAIRS
 from ..cameras.rectifier import Rectifier
@@ -117,7 +118,9 @@ class SourceRequest:
             source.rewind()
             if raw_cameras is not None:
                 return OpenedSource(source, raw_cameras.rectify(), first, remarks)
-            return OpenedSource(source, rig or source.rig, first, remarks)
+            if rig is None:
+                rig, remarks = _own_rig(source, first, warn)
+            return OpenedSource(source, rig, first, remarks)
         except BaseException:
             source.close()
             raise
@@ -194,6 +197,22 @@ def _first_frame(source: Source) -> StereoFrame:
             return frame
         break
     raise ValueError(f"{source.name} has no frames{f' that can be used: {problem}' if problem else ''}")
+
+
+def _own_rig(source: Source, first: StereoFrame, warn: Callable[[str], None]) -> tuple[Rig | None, list[str]]:
+    """The cameras that the source brings, and remarks on whether they are those of images of this size."""
+    rig = source.rig
+    if rig is None or rig.size is not None:  # a size is compared where the rig is used
+        return rig, []
+    height, width = first.left.shape[:2]
+    origin = f"the calibration of {source.name} does not say how large its images are, and has its principal point"
+    advice = "if they were resized, give it by --calib FILE and --calib-scale FACTOR"
+    check_inside(centres_of(rig)[:1], (width, height), origin, advice)
+    doubt = off_middle(rig, (width, height), origin, f"{advice}, or the depth is wrong by that factor")
+    if doubt is None:
+        return rig, []
+    warn(doubt.warning)
+    return rig, [doubt.remark]
 
 
 def _pairs(first: StereoFrame, source: Source) -> Iterator[tuple[Array, Array]]:

@@ -36,6 +36,7 @@ FORMATS = (
 )  # fmt: skip
 _BINARY_ENDINGS, _MAX_BINARY_BYTES = (".mat", ".npz"), 2**24  # MATLAB keeps the corners of all boards as well
 _PLAUSIBLE_BASELINE_MM = (0.1, 3000.0)
+_SAME_BASELINE = 1e-3  # a share: files and users round
 
 
 def read_calibration(
@@ -56,7 +57,8 @@ def read_calibration(
     Raises
     ------
     ValueError
-        The format is not known, something is missing in the file, or it has more than 1 MB (.mat and .npz: 16 MB).
+        The format is not known or of one file where two are given, something is missing in the file, or it has more
+        than 1 MB (.mat and .npz: 16 MB).
     OSError
         The file cannot be read.
     ImportError
@@ -81,7 +83,7 @@ def read_calibration(
         file = CalibrationText(path, "", *stated, content)
         if not any(each.recognises(file) for each in _BINARY):
             file = CalibrationText(path, content.decode("utf-8-sig"), *stated)
-        found = _format_of(file).read(file)
+        found = _read(file)
     except UnicodeDecodeError:
         raise _unknown_format(path, "it is not a text file, nor .mat or .npz") from None
     except UnknownFormatError as error:
@@ -89,13 +91,7 @@ def read_calibration(
     except (ValueError, ElementTree.ParseError) as error:
         raise ValueError(f"{path}: {printable(str(error))}") from error
     if baseline_mm is not None:
-        if found.rectified is None:
-            raise ValueError(f"{path}: baseline_mm is for rectified cameras, but these are raw ones with a baseline")
-        raw = found.raw
-        if raw is not None:
-            translation = raw["translation_mm"]
-            raw = {**raw, "translation_mm": translation * (baseline_mm / np.linalg.norm(translation))}
-        found = replace(found, rectified={**found.rectified, "baseline_mm": baseline_mm}, raw=raw)
+        found = _with_baseline(found, path, baseline_mm)
     if unit is None and baseline_mm is None:
         _check_plausible(found, path)
     return found
@@ -121,6 +117,35 @@ def is_plausible_baseline(baseline_mm: float) -> bool:
     """
     low, high = _PLAUSIBLE_BASELINE_MM
     return low <= baseline_mm <= high
+
+
+def _read(file: CalibrationText) -> CalibrationFile:
+    """What the file says; ValueError if there is a second one that its format has no use for."""
+    found = _format_of(file)
+    if file.second is not None and not found.takes_second:
+        others = "; ".join(each.description for each in FORMATS if each.takes_second)
+        raise ValueError(
+            f"{found.description} is a format of one file, but {file.second} is given as well; formats that may have "
+            f"two are: {others}"
+        )
+    return found.read(file)
+
+
+def _with_baseline(found: CalibrationFile, path: Path, baseline_mm: float) -> CalibrationFile:
+    """The same cameras with the baseline that the user stated."""
+    if found.rectified is None:
+        raise ValueError(f"{path}: baseline_mm is for rectified cameras, but these are raw ones with a baseline")
+    own = found.rectified["baseline_mm"] if found.replaced_baseline_mm is None else found.replaced_baseline_mm
+    raw = found.raw
+    if raw is not None:
+        translation = raw["translation_mm"]
+        raw = {**raw, "translation_mm": translation * (baseline_mm / np.linalg.norm(translation))}
+    return replace(
+        found,
+        rectified={**found.rectified, "baseline_mm": baseline_mm},
+        raw=raw,
+        replaced_baseline_mm=own if abs(own - baseline_mm) > _SAME_BASELINE * abs(baseline_mm) else None,
+    )
 
 
 def _format_of(file: CalibrationText) -> CalibrationFormat:

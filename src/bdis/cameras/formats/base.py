@@ -43,6 +43,10 @@ class CalibrationFile:
     rectification : tuple of ndarray or None
         Rotations R1 and R2, shape (3, 3), and projections P1 and P2, shape (3, 4), in px and mm, by which ``rectified``
         follows from ``raw``; None if they are not known.
+    states_unit : bool
+        Whether the file itself says in which unit of length it is.
+    replaced_baseline_mm : float or None
+        Baseline in the file, where the user stated another one, which replaced it.
     """
 
     format: str
@@ -52,6 +56,20 @@ class CalibrationFile:
     raw: dict[str, Any] | None = None
     raw_lacks: str = ""
     rectification: tuple[Array, Array, Array, Array] | None = None
+    states_unit: bool = False
+    replaced_baseline_mm: float | None = None
+
+    def remarks_on_baseline(self, name: str) -> list[str]:
+        """That the user's baseline replaced another one in the file of this name; empty if it did not.
+
+        >>> rectified = {"focal_px": 500, "cx": 320, "cy": 240, "baseline_mm": 5.4}
+        >>> CalibrationFile("K.txt", "mm (given)", None, rectified, replaced_baseline_mm=5).remarks_on_baseline("K.txt")
+        ['baseline 5.4 mm as given, instead of the 5 mm in K.txt']
+        """
+        if self.replaced_baseline_mm is None or self.rectified is None:
+            return []
+        own = f"{self.replaced_baseline_mm:.4g} mm in {name}"
+        return [f"baseline {self.rectified['baseline_mm']:g} mm as given, instead of the {own}"]
 
 
 @dataclass(frozen=True)
@@ -127,11 +145,14 @@ class CalibrationFormat:
     read : callable
         Takes a :class:`CalibrationText`, returns a :class:`CalibrationFile`; raises ValueError if something is missing
         or wrong.
+    takes_second : bool
+        Whether a calibration of this format may be in two files.
     """
 
     description: str
     recognises: Callable[[CalibrationText], bool]
     read: Callable[[CalibrationText], CalibrationFile]
+    takes_second: bool = False
 
 
 def check_size(size: Any) -> Size | None:

@@ -68,12 +68,12 @@ def _read(values: dict[str, Any], file: CalibrationText, name: str) -> Calibrati
     size = _size(left.get("ImageSize"))
     if size != _size(right.get("ImageSize")):
         raise ValueError("the two cameras have images of different sizes; a pair has one size")
-    millimetres, unit = _unit(left, file)
+    millimetres, unit, is_stated = _unit(left, file)
     raw = {
         "left_matrix": left["K"], "left_distortion": left["D"], "right_matrix": right["K"],
         "right_distortion": right["D"], "rotation": rotation, "translation_mm": translation * millimetres,
     }  # fmt: skip
-    return CalibrationFile(f"{name} stereoParameters", unit, size, None, raw)
+    return CalibrationFile(f"{name} stereoParameters", unit, size, None, raw, states_unit=is_stated)
 
 
 def _read_opencv(values: dict[str, Any], file: CalibrationText, name: str) -> CalibrationFile:
@@ -198,13 +198,14 @@ def _size(value: Any) -> Size | None:
     return check_size(numbers[1::-1] if len(numbers) >= 2 else numbers)
 
 
-def _unit(camera: dict[str, Any], file: CalibrationText) -> tuple[float, str]:
+def _unit(camera: dict[str, Any], file: CalibrationText) -> tuple[float, str, bool]:
+    """Length of the unit in mm, its name, and whether the file says it."""
     stated = camera.get("WorldUnits")
     if file.unit is not None or not isinstance(stated, str) or not stated:
-        return file.millimetres("mm", "assumed: the file has no WorldUnits")
+        return *file.millimetres("mm", "assumed: the file has no WorldUnits"), False
     if stated.strip().lower() not in _UNITS:
         raise ValueError(f"WorldUnits is {short_repr(stated)}; give the unit: unit=... (--unit on the command line)")
-    return _UNITS[stated.strip().lower()], f"{short_repr(stated)} (WorldUnits)"
+    return _UNITS[stated.strip().lower()], f"{short_repr(stated)} (WorldUnits)", True
 
 
 MAT = CalibrationFormat("MATLAB stereoParameters as a struct in .mat", _is_mat, _read_mat)

@@ -41,12 +41,13 @@ def _read(file: CalibrationText) -> CalibrationFile:
     content = {name: values[name] for name in found - {"size"}}
     if kind == "bdis-rig":
         rectified = {name: number_of(value, name) for name, value in content.items()}
-        return CalibrationFile("bdis rig", "mm (bdis convention)", size, rectified=rectified)
+        return CalibrationFile("bdis rig", "mm (bdis convention)", size, rectified=rectified, states_unit=True)
     fisheye = content.pop("fisheye", False)
     if not isinstance(fisheye, bool):
         raise ValueError(f"fisheye must be true or false, but it is {short_repr(fisheye)}")
-    raw = {name: matrix_of(value, name) for name, value in content.items()}
-    return CalibrationFile("bdis stereo calibration", "mm (bdis convention)", size, raw={**raw, "fisheye": fisheye})
+    raw: dict[str, Any] = {name: matrix_of(value, name) for name, value in content.items()}
+    raw |= {"fisheye": fisheye}
+    return CalibrationFile("bdis stereo calibration", "mm (bdis convention)", size, raw=raw, states_unit=True)
 
 
 def _parse_toml(text: str) -> dict[str, Any]:

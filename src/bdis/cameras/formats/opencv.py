@@ -190,4 +190,5 @@ FORMAT = CalibrationFormat(
     "OpenCV FileStorage YAML, XML or JSON, SCARED, SERV-CT (M1 or K1, D1, M2 or K2, D2, R, T; or P1, P2; or Q)",
     _recognises,
     _read,
+    takes_second=True,
 )

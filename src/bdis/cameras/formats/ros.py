@@ -9,7 +9,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...common.reading import MAX_CALIBRATION_BYTES, read_text
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, check_size
-from .matrices import matrix_of, rectified_of_projections, reshaped
+from .matrices import matrix_of, number_of, rectified_of_projections, reshaped, short_repr
 from .yaml_subset import parse_yaml
 
 _FISHEYE = ("equidistant", "fisheye")  # distortion models
@@ -47,8 +47,10 @@ def camera_info_pair(left: dict[str, Any], right: dict[str, Any], millimetres: f
     Raises
     ------
     ValueError
-        Something is missing, or the two are not of a pair.
+        Something is missing, the two are not of a pair, or their images are binned or a part of the sensor.
     """
+    for side, values in (("left", left), ("right", right)):
+        _check_whole(values, side)
     (k1, d1, r1, p1, size), (k2, d2, r2, p2, right_size) = map(_camera_info, (left, right))
     if size != right_size:
         raise ValueError(f"the left camera's size is {size} and the right one's {right_size}; a pair has one size")
@@ -94,8 +96,7 @@ def _camera_info(values: dict[str, Any]) -> tuple[Array, Array, Array, Array, Si
                 return reshaped(matrix_of(values[name], name), name, shape)
         raise ValueError(f"a ROS camera_info without {names[0]}")
 
-    width = values.get("image_width", values.get("width"))
-    height = values.get("image_height", values.get("height"))
+    width, height = _size(values)
     return (
         get(("camera_matrix", "K", "k"), (3, 3)),
         get(("distortion_coefficients", "D", "d"), (-1,)),
@@ -105,4 +106,26 @@ def _camera_info(values: dict[str, Any]) -> tuple[Array, Array, Array, Array, Si
     )
 
 
-FORMAT = CalibrationFormat("a pair of ROS camera_info YAML files", _recognises, _read)
+def _size(values: dict[str, Any]) -> tuple[Any, Any]:
+    """Width and height as calibrators save them, or as in a message."""
+    return values.get("image_width", values.get("width")), values.get("image_height", values.get("height"))
+
+
+def _check_whole(values: dict[str, Any], side: str) -> None:
+    """Raise ValueError if images have not the pixels that K and P are of: they are binned, or a part of the sensor.
+
+    0 stands for "not binned" and for "all of the sensor"; what is left out is 0.
+    """
+    roi = values.get("roi") or {}
+    if not isinstance(roi, dict):
+        raise ValueError(f"roi must have x_offset, y_offset, width and height, but it is {short_repr(roi)}")
+    part = [number_of(roi.get(name) or 0, f"{name} of roi") for name in ("x_offset", "y_offset", "width", "height")]
+    binning = [number_of(values.get(name) or 0, name) for name in ("binning_x", "binning_y")]
+    if max(binning) > 1 or (any(part) and part != [0, 0, *_size(values)]):
+        raise ValueError(
+            f"the camera_info of the {side} camera is of binned images or of a part of the sensor (roi), which bdis "
+            "does not apply: give the calibration of the images as they are (--calib FILE)"
+        )
+
+
+FORMAT = CalibrationFormat("a pair of ROS camera_info YAML files", _recognises, _read, takes_second=True)

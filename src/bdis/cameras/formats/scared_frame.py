@@ -52,4 +52,4 @@ def _distortion_of_keyframe(file: CalibrationText) -> dict[str, Any]:
     return {"DL": raw["left_distortion"].tolist(), "DR": raw["right_distortion"].tolist()}
 
 
-FORMAT = CalibrationFormat("SCARED frame_data*.json (camera-calibration)", _recognises, _read)
+FORMAT = CalibrationFormat("SCARED frame_data*.json (camera-calibration)", _recognises, _read, takes_second=True)

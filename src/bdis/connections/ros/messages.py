@@ -120,21 +120,16 @@ def _camera_info_values(message: Any, side: str) -> dict[str, Any]:
     values: dict[str, list[float]] = {name: _numbers(message, name).tolist() for name in "dkrp"}
     if not any(values["k"]) or not any(values["p"]):
         raise ValueError(f"the camera_info of the {side} camera has no calibration: its K or P is 0")
-    roi: Any = getattr(message, "roi", None)
-    part = (0, 0, 0, 0) if roi is None else (roi.x_offset, roi.y_offset, roi.width, roi.height)
-    is_part = part not in ((0, 0, 0, 0), (0, 0, message.width, message.height))
-    if max(getattr(message, "binning_x", 0), getattr(message, "binning_y", 0)) > 1 or is_part:
-        raise ValueError(
-            f"the camera_info of the {side} camera is of binned images or of a part of the sensor (roi), which bdis "
-            "does not apply: give the calibration of the images as they are (--calib FILE)"
-        )
     model = str(message.distortion_model)
     if model not in _DISTORTION_MODELS and any(values["d"]):
         raise ValueError(
             f"the {side} camera has the distortion model {printable(repr(model))[:40]}, which is not known"
         )
-    width, height = int(message.width), int(message.height)
-    return {**values, "width": width, "height": height, "distortion_model": model}
+    roi = getattr(message, "roi", None)
+    part = {} if roi is None else {name: getattr(roi, name) for name in ("x_offset", "y_offset", "width", "height")}
+    binning = {name: getattr(message, name, 0) for name in ("binning_x", "binning_y")}
+    size = {"width": int(message.width), "height": int(message.height)}
+    return {**values, **size, **binning, "roi": part, "distortion_model": model}
 
 
 # --- Disparity and points ---------------------------------------------------------------------------------------------
