@@ -140,7 +140,7 @@ class GivenCameras:
         second = self.calib[1] if len(self.calib) > 1 else None
         found = read_calibration(file, second, unit=self.unit, baseline_mm=self.baseline)
         self._check_size(found, *size)
-        remarks = [f"{found.format}, unit {found.unit}"]
+        remarks = [f"{found.format}, unit {found.unit}", *([found.assumed] if found.assumed else [])]
         rig = self._rig_of(found, file, size)
         raw = self._raw_of(found, file, size)
         is_raw, reasons = self._are_raw(

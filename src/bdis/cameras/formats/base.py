@@ -43,6 +43,8 @@ class CalibrationFile:
     rectification : tuple of ndarray or None
         Rotations R1 and R2, shape (3, 3), and projections P1 and P2, shape (3, 4), in px and mm, by which ``rectified``
         follows from ``raw``; None if they are not known.
+    assumed : str
+        What else the file does not say and was assumed, for messages; empty if nothing.
     """
 
     format: str
@@ -52,6 +54,7 @@ class CalibrationFile:
     raw: dict[str, Any] | None = None
     raw_lacks: str = ""
     rectification: tuple[Array, Array, Array, Array] | None = None
+    assumed: str = ""
 
 
 @dataclass(frozen=True)

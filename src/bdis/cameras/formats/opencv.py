@@ -94,7 +94,15 @@ def cameras_of(
             f"{name} with {', '.join(matrices)}, but without {', '.join(missing)}; "
             "expected K1, K2, R and T of raw cameras, or P1 and P2, or Q, of rectified ones"
         )
-    return CalibrationFile(name, unit, size, rectified, raw)
+    return CalibrationFile(name, unit, size, rectified, raw, assumed="" if raw is None else _assumed_lens(raw))
+
+
+def _assumed_lens(raw: dict[str, Any]) -> str:
+    """What is to be said of four coefficients, as a lens of either kind may have; all others are no fisheye's."""
+    distortions = [raw["left_distortion"], raw["right_distortion"]]
+    if all(len(each) == 4 for each in distortions) and any(each.any() for each in distortions):
+        return "its 4 distortion coefficients are read as k1, k2, p1, p2 of a pinhole camera, not as those of a fisheye"
+    return ""
 
 
 def _values(file: CalibrationText) -> dict[str, Any]:

@@ -19,14 +19,12 @@ from ...cameras.formats.base import CalibrationFile
 from ...cameras.formats.ros import camera_info_pair
 from ...cameras.rig import Rig
 from ...common.arrays import Array
-from ...common.printable import printable
 from .image_messages import MM_PER_M, Fields, image_fields
 
 Side = Literal["left", "right"]
 
 _NS_PER_S = 10**9
 _FLOAT32, _POINT_BYTES = 7, 20  # PointField.FLOAT32; x, y, z, rgb and sigma
-_DISTORTION_MODELS = ("plumb_bob", "rational_polynomial", "thin_prism", "equidistant", "fisheye")
 _CAPITAL = {"d": "D", "k": "K", "r": "R", "p": "P", "t": "T"}
 
 
@@ -128,13 +126,8 @@ def _camera_info_values(message: Any, side: str) -> dict[str, Any]:
             f"the camera_info of the {side} camera is of binned images or of a part of the sensor (roi), which bdis "
             "does not apply: give the calibration of the images as they are (--calib FILE)"
         )
-    model = str(message.distortion_model)
-    if model not in _DISTORTION_MODELS and any(values["d"]):
-        raise ValueError(
-            f"the {side} camera has the distortion model {printable(repr(model))[:40]}, which is not known"
-        )
     width, height = int(message.width), int(message.height)
-    return {**values, "width": width, "height": height, "distortion_model": model}
+    return {**values, "width": width, "height": height, "distortion_model": str(message.distortion_model)}
 
 
 # --- Disparity and points ---------------------------------------------------------------------------------------------
