@@ -73,6 +73,15 @@ def test_opencv_rectified_cameras(ending, matrices, tmp_path):
         bdis.StereoCalibration.load(path)
 
 
+@pytest.mark.parametrize(("count", "is_told"), [(4, True), (5, False)])
+def test_four_coefficients_of_an_unnamed_lens_are_told(count, is_told, tmp_path):
+    """A calibration of OpenCV's fisheye has four as well, and nothing in its file says so."""
+    path = opencv_file(tmp_path / "stereo.yml", K1=K1, K2=K2, D1=D1[:, :count], D2=D2[:, :count], R=R, T=T)
+    assert ("4 distortion coefficients are read as k1, k2, p1, p2" in read_calibration(path).assumed) == is_told
+    path = opencv_file(tmp_path / "straight.yml", K1=K1, K2=K2, D1=np.zeros((1, 4)), D2=np.zeros((1, 4)), R=R, T=T)
+    assert not read_calibration(path).assumed
+
+
 def test_scared_yaml(tmp_path):
     """As in the data set: OpenCV 2's header, no image size."""
     path = tmp_path / "endoscope_calibration.yaml"
@@ -220,6 +229,17 @@ def test_ros_fisheye(tmp_path):
     cameras = bdis.StereoCalibration.load(ros_pair(tmp_path, model="equidistant"))
     assert cameras.fisheye
     assert cameras.left_distortion.tolist() == [-0.1, 0.02, 0.0001, -0.0002]
+
+
+@pytest.mark.parametrize("model", ["kannala_brandt4", "kannala_brandt", "fov"])
+def test_a_fisheye_of_another_name_was_read_as_a_pinhole_camera(model, tmp_path):
+    with pytest.raises(ValueError, match=f"the left camera has the distortion model '{model}', which is not known"):
+        bdis.StereoCalibration.load(ros_pair(tmp_path, model=model))
+
+
+@pytest.mark.parametrize("model", ["rational_polynomial", "radtan", "Plumb Bob", ""])
+def test_ros_pinhole_under_other_names(model, tmp_path):
+    assert not bdis.StereoCalibration.load(ros_pair(tmp_path, model=model)).fisheye
 
 
 def test_ros_pair_with_other_names(tmp_path):

@@ -1,5 +1,7 @@
 """Raw images are told from rectified ones by the rows of their features, or it is said that they cannot be told."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,22 @@ def test_the_calibration_of_other_cameras_fits_in_neither_case():
     left, right, _, _ = raw_pair(rotation=(0.05, 0, 0.02))
     _, _, others, _ = raw_pair(rotation=(-0.02, 0.02, -0.03))
     assert weigh_rows([(left, right)], others.rectify()).verdict == "neither"
+
+
+VERGED = ((0.009, 0.06, 0.007), (-0.25, 0.08, 0.001, -0.001, 0))
+
+
+@pytest.mark.parametrize("scene", ["tissue", "colon", "instruments"])
+def test_images_of_half_the_size_were_rectified_already_though_rectification_brought_rows_closer(scene):
+    """The calibration does not say its size, so it is taken for that of the halves; the depth was 9 times the true."""
+    import cv2
+
+    left, right, cameras, _ = raw_pair(scene, 3, *VERGED)
+    halves = [cv2.resize(image, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for image in (left, right)]
+    evidence = weigh_rows([tuple(halves)], dataclasses.replace(cameras, size=(320, 240)).rectify())
+    assert evidence.rectified_px < evidence.as_given_px
+    assert evidence.verdict in ("neither", "unclear")
+    assert weigh_rows([(left, right)], cameras.rectify()).verdict == "raw"
 
 
 def test_further_frames_are_asked_where_the_first_show_nothing():

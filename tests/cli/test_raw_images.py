@@ -139,3 +139,20 @@ def test_a_video_of_raw_images_is_rectified_too(images, files, tmp_path, capsys)
     given = ["run", str(folder), "--calib", str(files["ROS"]), "--save", "depth", "-o", str(out), "--json"]
     assert run(given) == 0
     assert any("images rectified with it" in remark for remark in json.loads(capsys.readouterr().out)["calibration"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "order", "words"),
+    [
+        ("raw", 1, ""),
+        ("rectified", 1, "the images look rectified already: rows of"),
+        ("raw", -1, "cameras.toml does not look like the calibration of these images: rows of"),
+    ],
+)
+@pytest.mark.parametrize("alpha", [[], ["--alpha", "1"]])
+def test_rectify_said_nothing_of_images_that_it_is_not_for(images, files, kind, order, words, alpha, tmp_path, capsys):
+    """Rectified ones were rectified again, and swapped views were rectified as each other's."""
+    out = ["--calib", str(files["bdis"]), "-o", str(tmp_path / "out")]
+    assert run(["rectify", *views(images, kind)[::order], *out, *alpha]) == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
+    assert warnings[0].startswith(f"warning: {words}") if words else not warnings

@@ -10,6 +10,7 @@ import numpy as np
 from ..common.arrays import Array, size_text
 from ..common.atomic import Place
 from .formats import Unit, check_size, read_calibration, write_native
+from .formats.matrices import check_camera_matrix, check_rotation
 from .rectifier import Rectifier
 
 _SHAPES = {
@@ -28,7 +29,7 @@ class StereoCalibration:
     Parameters
     ----------
     left_matrix, right_matrix : array_like, shape (3, 3)
-        Camera matrix K of each camera in px.
+        Camera matrix K of each camera in px: fx 0 cx, 0 fy cy, 0 0 1.
     left_distortion, right_distortion : array_like, shape (4,), (5,), (8,), (12,) or (14,)
         Distortion coefficients of OpenCV; four for a fisheye.
     rotation : array_like, shape (3, 3)
@@ -43,7 +44,7 @@ class StereoCalibration:
     Raises
     ------
     ValueError
-        A matrix has another shape, contains NaN, is no rotation, or the cameras are not side by side.
+        A matrix has another shape or form, contains NaN, is no rotation, or the cameras are not side by side.
 
     See Also
     --------
@@ -88,8 +89,9 @@ class StereoCalibration:
                 object.__setattr__(self, name, np.resize(getattr(self, name), 4) if count else np.zeros(4))
             elif count not in allowed:
                 raise ValueError(f"{name} has {count} numbers; expected {' or '.join(map(str, allowed))}")
-        if np.abs(self.rotation @ self.rotation.T - np.eye(3)).max() > 1e-3:
-            raise ValueError("rotation is not a rotation matrix: R R^T is not the identity")
+        for name in ("left_matrix", "right_matrix"):
+            check_camera_matrix(getattr(self, name), name)
+        check_rotation(self.rotation, "rotation")
         x, y, z = self.translation_mm
         if x >= 0 or abs(y) > -x or abs(z) > -x:
             raise ValueError(

@@ -155,6 +155,7 @@ class GivenCameras:
         found = read_calibration(file, second, unit=self.unit, baseline_mm=self.baseline)
         self._check_size(found, *size)
         remarks = [f"{found.format}, unit {found.unit}", *found.remarks_on_baseline(file.name)]
+        remarks += [found.assumed] if found.assumed else []
         rig = self._rig_of(found, file, size)
         raw = self._raw_of(found, file, size)
         if rig is None and raw is not None and found.size is None and not self.only_rectified:

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ..common.arrays import Array
+from ..matching.pictures import INEXACT_ROWS_PX
 from .checks import UNRECTIFIED_PX
 from .features import MIN_FEATURES, matched_features
 from .rectifier import Rectifier
@@ -20,6 +21,7 @@ from .rig import Rig
 Verdict = Literal["raw", "rectified", "alike", "unclear", "neither"]
 
 CLEARLY_SMALLER = 0.75  # ratio of row differences; rendered pairs with a little distortion alone have 0.5 to 0.7
+MUCH_SMALLER = 0.4  # ratio of scatters if rows say the opposite; with a knock 0.1 to 0.3, in images of another size 0.5
 CLEARLY_MORE = 4.0  # standard deviations by which the features of one opinion outnumber the others
 SAME_DEPTH = 0.01  # a share: rectified or not, the depth is the same
 KNOCK_PX = 2.0  # by which a calibration may have aged in all rows
@@ -145,13 +147,23 @@ def _verdict(as_given: Array, rectified: Array, depth_as_given: Array, depth_rec
     # After a knock all rows of a camera differ by a constant.  So the scatter of the rows decides, and the rows
     # themselves only where they differ by more than a knock explains.
     scatters = [rows - np.median(rows) for rows in (as_given, rectified)]
-    differ_px, rectified_px = (float(np.median(np.abs(rows))) for rows in (as_given, rectified))
+    rows_px, scatters_px = (
+        {"rectified": _median_size(ours), "raw": _median_size(others)}
+        for ours, others in ((as_given, rectified), scatters)
+    )
     verdict = _smaller(*scatters)
-    if verdict is None and abs(differ_px - rectified_px) > KNOCK_PX:
+    if verdict is None and abs(rows_px["rectified"] - rows_px["raw"]) > KNOCK_PX:
         verdict = _smaller(as_given, rectified)
     if verdict is None:
         return "unclear"
-    return verdict if (differ_px if verdict == "rectified" else rectified_px) <= UNRECTIFIED_PX else "neither"
+    other: Verdict = "raw" if verdict == "rectified" else "rectified"
+    if rows_px[verdict] > rows_px[other] and scatters_px[verdict] > MUCH_SMALLER * scatters_px[other]:
+        return "neither" if rows_px[other] > INEXACT_ROWS_PX else "unclear"  # scatter and rows contradict each other
+    return verdict if rows_px[verdict] <= UNRECTIFIED_PX else "neither"
+
+
+def _median_size(rows: Array) -> float:
+    return float(np.median(np.abs(rows)))
 
 
 def _smaller(as_given: Array, rectified: Array) -> Literal["rectified", "raw"] | None:

@@ -11,6 +11,7 @@ from ..common.arrays import Array, size_text
 from ..common.optional import require
 from ..display.card import card
 from ..display.map_picture import MapPicture
+from .formats.matrices import check_rotation
 from .rig import Rig
 
 if TYPE_CHECKING:
@@ -202,8 +203,7 @@ def _rectifying_matrices(cv2: Any, cameras: StereoCalibration, alpha: float | No
 def _check_rectifies(rotations: list[Array], cameras: StereoCalibration) -> None:
     """Raise ValueError unless rotations make the cameras parallel, and the line between them horizontal."""
     for name, rotation in zip(("left", "right"), rotations):
-        if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0:
-            raise ValueError(f"the {name} camera's R is not a rotation matrix")
+        check_rotation(rotation, f"the {name} camera's R")
     left, right = rotations
     x, y, z = right @ cameras.translation_mm
     if np.abs(right @ cameras.rotation - left).max() > 1e-3 or np.hypot(y, z) > 1e-3 * abs(x):

@@ -68,6 +68,8 @@ def calib_show(
         f"{image_size[0]}x{image_size[1]}" if image_size else "not in the file; for the field of view give --size"
     )
     rows.append(("image size", shown_size))
+    if found.assumed:
+        rows.append(("assumed", found.assumed))
     data: dict[str, Any] = {"file": file, "format": found.format, "unit": found.unit, "size": image_size}
     if found.raw_lacks:
         rows.append(("raw cameras", f"not known without {found.raw_lacks}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from .camera_options import CameraOptions
 from .image_pair import ImagePair
 from .options import CalibRight, CalibScale, Debug, Json, Out, Unit, must_be
 from .output_folder import output_folder
+
+if TYPE_CHECKING:
+    from ..cameras.raw_or_rectified import RowEvidence
 
 FILES = ["left.png", "right.png", "rig.toml"]
 
@@ -50,11 +53,13 @@ def rectify(
     camera.check()
     with terminal.working("rectifying"):
         from ..cameras.checks import check_rectification
+        from ..cameras.raw_or_rectified import weigh_rows
         from ..files.images import write_image
 
         left, right = pair.read()
         loaded = camera.load([(left, right)])
         assert loaded.raw is not None  # because rectify=True
+        evidence = weigh_rows([(left, right)], loaded.raw.rectify())  # without the zoom, which makes rows differ less
         with output_folder(out, [*vars(pair).values(), *camera.calib_files]) as stage:
             rectifier = loaded.raw.rectify(alpha=alpha)
             left, right = rectifier(left, right)
@@ -62,7 +67,7 @@ def rectify(
             write_image(stage / "left.png", left)
             write_image(stage / "right.png", right)
             rectifier.rig.save(stage / "rig.toml")
-    for text in check.warnings:
+    for text in [*_doubts(evidence, camera.calib_name), *check.warnings]:
         terminal.warn(text)
     rig = rectifier.rig
     terminal.table(
@@ -82,3 +87,18 @@ def rectify(
             "files": FILES,
         }
     )
+
+
+def _doubts(evidence: RowEvidence, calib_name: str) -> list[str]:
+    """What speaks against rectifying these images with this calibration."""
+    if evidence.verdict == "rectified":
+        return [
+            f"the images look rectified already: {evidence.reason}. If they are, those written here are rectified "
+            "twice, and their depth is wrong"
+        ]
+    if evidence.verdict == "neither":
+        return [
+            f"{calib_name} does not look like the calibration of these images: {evidence.reason}. Are they swapped, or "
+            "of another size or camera?"
+        ]
+    return []

@@ -47,6 +47,8 @@ class CalibrationFile:
         Whether the file itself says in which unit of length it is.
     replaced_baseline_mm : float or None
         Baseline in the file, where the user stated another one, which replaced it.
+    assumed : str
+        What else the file does not say and was assumed, for messages; empty if nothing.
     """
 
     format: str
@@ -58,6 +60,7 @@ class CalibrationFile:
     rectification: tuple[Array, Array, Array, Array] | None = None
     states_unit: bool = False
     replaced_baseline_mm: float | None = None
+    assumed: str = ""
 
     def remarks_on_baseline(self, name: str) -> list[str]:
         """That the user's baseline replaced another one in the file of this name; empty if it did not.

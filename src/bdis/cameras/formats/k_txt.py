@@ -1,7 +1,7 @@
 """K.txt: the nine numbers of K, then the baseline in metres."""
 
 from .base import MILLIMETRES, CalibrationFile, CalibrationFormat, CalibrationText
-from .matrices import check_square_pixels, matrix_of, number_of, only_numbers, rectified_of
+from .matrices import check_camera_matrix, check_square_pixels, matrix_of, number_of, only_numbers, rectified_of
 
 
 def _recognises(file: CalibrationText) -> bool:
@@ -28,6 +28,7 @@ def _read(file: CalibrationText) -> CalibrationFile:
     if matrix[2].tolist() != [0, 0, 1]:
         raise ValueError(f"the third row of K is {matrix[2].tolist()}; expected 0 0 1")
     check_square_pixels(matrix)
+    check_camera_matrix(matrix, "K")
     focal_px, cx, cy = matrix[0, 0], matrix[0, 2], matrix[1, 2]
     rectified = rectified_of(focal_px, cx, cy, baseline_mm, cx)
     return CalibrationFile("K.txt", unit, None, rectified, replaced_baseline_mm=_of_projection(shift, focal_px, file))

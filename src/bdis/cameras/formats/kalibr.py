@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_size
-from .matrices import matrix_of, reshaped
+from .matrices import matrix_of, pose_of
 
 
 def _recognises(file: CalibrationText) -> bool:
@@ -21,7 +21,7 @@ def _read(file: CalibrationText) -> CalibrationFile:
     if len(models) > 1 or sizes[0] != sizes[1]:
         raise ValueError("the two cameras have different distortion models or sizes; expected the same")
     millimetres, unit = file.millimetres("m", "Kalibr convention")
-    transform = reshaped(matrix_of(cameras[1]["T_cn_cnm1"], "T_cn_cnm1"), "T_cn_cnm1", (4, 4))
+    rotation, translation = pose_of(matrix_of(cameras[1]["T_cn_cnm1"], "T_cn_cnm1"), "T_cn_cnm1")
     matrices = []
     for camera in cameras:
         fx, fy, cx, cy = matrix_of(camera["intrinsics"], "intrinsics")
@@ -32,7 +32,7 @@ def _read(file: CalibrationText) -> CalibrationFile:
     raw = {
         "left_matrix": matrices[0], "left_distortion": distortions[0],
         "right_matrix": matrices[1], "right_distortion": distortions[1],
-        "rotation": transform[:3, :3], "translation_mm": transform[:3, 3] * millimetres,
+        "rotation": rotation, "translation_mm": translation * millimetres,
         "fisheye": models == {"equidistant"},
     }  # fmt: skip
     return CalibrationFile("Kalibr camchain", unit, sizes[0], None, raw)

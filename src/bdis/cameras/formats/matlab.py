@@ -11,7 +11,7 @@ import numpy as np
 from ...common.arrays import Array
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, check_size
 from .mat_file import MAT_5, MAT_73, MatlabObject, read_mat
-from .matrices import matrix_of, reshaped, rotation_of, short_repr
+from .matrices import matrix_of, pose_of, reshaped, rotation_of, short_repr
 
 _UNITS = {
     "mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "cm": 10.0, "centimeter": 10.0, "centimeters": 10.0,
@@ -147,12 +147,12 @@ def _extrinsics(values: dict[str, Any]) -> tuple[Array, Array]:
     pose = values.get("PoseCamera2")
     if isinstance(pose, dict) and (pose.get("A") is not None or pose.get("R") is not None):
         if pose.get("A") is not None:
-            found.append(_of_4x4(_matrix(pose, "A")))
+            found.append(pose_of(_matrix(pose, "A"), "PoseCamera2"))
         else:
             translation = reshaped(_matrix(pose, "Translation"), "Translation", (3,))
             found.append((reshaped(_matrix(pose, "R"), "R", (3, 3)), translation))
     elif pose is not None and not isinstance(pose, dict | MatlabObject):
-        found.append(_of_4x4(matrix_of(pose, "PoseCamera2")))
+        found.append(pose_of(matrix_of(pose, "PoseCamera2"), "PoseCamera2"))
     if not found:
         raise ValueError(
             "stereoParameters without RotationOfCamera2 and TranslationOfCamera2, or PoseCamera2 as a struct or matrix"
@@ -161,15 +161,6 @@ def _extrinsics(values: dict[str, Any]) -> tuple[Array, Array]:
         if np.abs(rotation - found[0][0]).max() > 1e-6 or np.abs(translation - found[0][1]).max() > 1e-6:
             raise ValueError("RotationOfCamera2 and PoseCamera2 contradict each other; which is meant?")
     return found[0]
-
-
-def _of_4x4(matrix: Array) -> tuple[Array, Array]:
-    matrix = reshaped(matrix, "PoseCamera2", (4, 4))
-    if matrix[3].tolist() != [0, 0, 0, 1]:
-        raise ValueError(
-            "the last row of PoseCamera2 is not 0 0 0 1; expected a matrix that is multiplied from the left"
-        )
-    return matrix[:3, :3], matrix[:3, 3]
 
 
 def _check_views(left: dict[str, Any], right: dict[str, Any], rotation: Array) -> None:

@@ -10,6 +10,10 @@ from ...common.arrays import Array
 
 _LARGEST = 1e12  # in any unit; the arithmetic with it stays far from where numbers overflow
 _SMALLEST_FOCAL = 1e-3  # px, less than any camera's; likewise, as lengths are divided by it
+_ROUNDED = 1e-6  # by which a number that must be 0 or 1 may differ from it
+_MOST_SKEW = 1e-3  # a share of the focal length
+_MOST_TURN = 1e-3  # by which R R^T may differ from the identity
+_MOST_OBLIQUE = 0.01  # a share of the baseline by which the cameras of a rectified pair may stand above or behind
 
 
 def only_numbers(text: str) -> list[float] | None:
@@ -75,11 +79,60 @@ def short_repr(value: Any) -> str:
     return reprlib.repr(value)
 
 
+def check_camera_matrix(matrix: Array, name: str) -> None:
+    """Raise ValueError unless ``matrix``, (3, 3), is fx 0 cx, 0 fy cy, 0 0 1, as all that use it take it to be.
+
+    One that is multiplied by a number is refused and not divided by it: most programs look at fx, fy, cx and cy only,
+    so that images of half the size often have 0.5 K with its 1 forgotten, and there these four are right.
+    """
+    expected = "expected fx 0 cx, 0 fy cy, 0 0 1"
+    fx, fy = float(matrix[0, 0]), float(matrix[1, 1])
+    if min(fx, fy) < _SMALLEST_FOCAL:
+        raise ValueError(f"{name} has focal lengths {fx:g} and {fy:g} px; expected them above 0")
+    below = float(np.abs(matrix[2, :2]).max())
+    if below > _ROUNDED and not matrix[:2, 2].any():
+        raise ValueError(f"{name} is transposed: its centre is in the last row; {expected}")
+    if below > _ROUNDED or abs(matrix[1, 0]) > _MOST_SKEW * fx:
+        raise ValueError(f"{name} is no camera matrix: below its diagonal it is not 0; {expected}")
+    if abs(matrix[2, 2] - 1) > _ROUNDED:
+        raise ValueError(
+            f"{name} ends with {matrix[2, 2]:g} instead of 1; {expected}: divide all of it by that number, or only the "
+            "last one, whichever is meant"
+        )
+    if abs(matrix[0, 1]) > _MOST_SKEW * fx:
+        raise ValueError(f"{name} has a skew of {matrix[0, 1]:g} px, which bdis cannot rectify; calibrate without skew")
+
+
+def check_rotation(matrix: Array, name: str) -> None:
+    """Raise ValueError unless ``matrix``, (3, 3), is a rotation, with the error of rounded numbers."""
+    if np.abs(matrix @ matrix.T - np.eye(3)).max() > _MOST_TURN:
+        raise ValueError(f"{name} is not a rotation matrix: R R^T is not the identity")
+    if np.linalg.det(matrix) < 0:
+        raise ValueError(f"{name} is not a rotation matrix but a reflection: its determinant is -1; is a sign wrong?")
+
+
+def pose_of(matrix: Array, name: str) -> tuple[Array, Array]:
+    """Rotation (3, 3) and translation (3,) of a 4x4 matrix that is multiplied from the left."""
+    matrix = reshaped(matrix, name, (4, 4))
+    if matrix[3].tolist() != [0, 0, 0, 1]:
+        raise ValueError(f"the last row of {name} is not 0 0 0 1; expected a matrix that is multiplied from the left")
+    return matrix[:3, :3], matrix[:3, 3]
+
+
 def check_square_pixels(matrix: Array) -> None:
     """Raise ValueError if the focal lengths of a rectified camera differ or are not above 0, or hardly."""
     fx, fy = float(matrix[0, 0]), float(matrix[1, 1])
     if fx < _SMALLEST_FOCAL or abs(fx - fy) > 1e-3 * fx:
         raise ValueError(f"focal lengths {fx:g} and {fy:g} px; a rectified camera has one, above 0")
+
+
+def check_rectified_pair(left: Array, right: Array, names: tuple[str, str], both: str) -> None:
+    """Raise ValueError unless two matrices (3, 3) are those of a rectified pair; their ``names`` are for messages."""
+    for matrix, name in zip((left, right), names):
+        check_square_pixels(matrix)
+        check_camera_matrix(matrix, name)
+    if abs(left[0, 0] - right[0, 0]) > 1e-3 * right[0, 0] or abs(left[1, 2] - right[1, 2]) > 0.5:
+        raise ValueError(f"{both} differ in focal length or row of the centre: not of a rectified pair")
 
 
 def rectified_of(focal_px: float, cx: float, cy: float, baseline_mm: float, cx_right: float) -> dict[str, Any]:
@@ -92,10 +145,9 @@ def rectified_of(focal_px: float, cx: float, cy: float, baseline_mm: float, cx_r
 
 def rectified_of_projections(left: Array, right: Array, millimetres: float) -> dict[str, Any]:
     """Arguments of :class:`bdis.Rig` from two 3x4 projection matrices, where right[0, 3] = -focal * baseline."""
-    check_square_pixels(right)
+    names = ("the left projection matrix", "the right projection matrix")
+    check_rectified_pair(left[:, :3], right[:, :3], names, "the projection matrices")
     focal = float(right[0, 0])
-    if abs(left[0, 0] - focal) > 1e-3 * focal or abs(left[1, 2] - right[1, 2]) > 0.5:
-        raise ValueError("the projection matrices differ in focal length or row of the centre: not of a rectified pair")
     if abs(right[1, 3]) > abs(right[0, 3]):
         raise ValueError("the cameras stand above each other (P2[1,3]); expected them side by side")
     if left[0, 3] and not right[0, 3]:
@@ -103,4 +155,10 @@ def rectified_of_projections(left: Array, right: Array, millimetres: float) -> d
     baseline = -float(right[0, 3] - left[0, 3]) / focal * millimetres
     if baseline == 0:
         raise ValueError("the right projection matrix has no baseline (P[0,3] is 0): not calibrated as a stereo pair")
+    across, down, ahead = np.abs(right[:, 3] - left[:, 3]) * [1, 1, focal]
+    if max(down, ahead) > _MOST_OBLIQUE * across:
+        raise ValueError(
+            f"the last column of the right projection matrix is {' '.join(f'{number:g}' for number in right[:, 3])}: "
+            "the cameras of a rectified pair stand side by side, so that its second and third number are 0"
+        )
     return rectified_of(focal, float(left[0, 2]), float(left[1, 2]), baseline, float(right[0, 2]))

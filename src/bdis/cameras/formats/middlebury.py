@@ -3,7 +3,9 @@
 import re
 
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_size
-from .matrices import check_square_pixels, matrix_of, number_of, only_numbers, rectified_of, reshaped
+from .matrices import check_rectified_pair, matrix_of, number_of, only_numbers, rectified_of, reshaped
+
+_MOST_DIFFERENCE_PX = 0.1  # between doffs and what it is the difference of; a file of the data set has 0.001
 
 
 def _recognises(file: CalibrationText) -> bool:
@@ -25,10 +27,15 @@ def _read(file: CalibrationText) -> CalibrationFile:
         reshaped(matrix_of(only_numbers(re.sub(r"[\[\];]", " ", entries[name])) or [], name), name, (3, 3))
         for name in ("cam0", "cam1")
     )
-    check_square_pixels(left)
+    check_rectified_pair(left, right, ("cam0", "cam1"), "cam0 and cam1")
     millimetres, unit = file.millimetres("mm", "Middlebury convention")
     cx = float(left[0, 2])
-    doffs = number_of(float(entries["doffs"]), "doffs") if "doffs" in entries else float(right[0, 2] - left[0, 2])
+    between = float(right[0, 2] - left[0, 2])
+    doffs = number_of(float(entries["doffs"]), "doffs") if "doffs" in entries else between
+    if abs(doffs - between) > _MOST_DIFFERENCE_PX:
+        raise ValueError(
+            f"doffs is {doffs:g}, but the centres of cam0 and cam1 are {between:g} px apart; which is right?"
+        )
     baseline_mm = number_of(float(entries["baseline"]), "baseline") * millimetres
     rectified = rectified_of(float(left[0, 0]), cx, float(left[1, 2]), baseline_mm, cx + doffs)
     size = [int(entries[name]) for name in ("width", "height")] if {"width", "height"} <= set(entries) else None

@@ -17,6 +17,9 @@ _SPELLINGS = {
     "P1": ("P1",), "P2": ("P2",), "Q": ("Q",),
 }  # fmt: skip
 
+_ROUNDED = 1e-6  # by which a number of Q that must be 0 or 1 may differ from it
+_MOST_DIFFERENCE, _MOST_DIFFERENCE_PX = 0.01, 0.5  # between Q and P1 with P2: a share of lengths; px of the centre
+
 
 def _is_xml(file: CalibrationText) -> bool:
     return file.text.lstrip().startswith("<")
@@ -67,6 +70,7 @@ def cameras_of(
     if "P1" in matrices and "P2" in matrices:
         left, right = (reshaped(matrices[side], side, (3, 4)) for side in ("P1", "P2"))
         rectified = rectified_of_projections(left, right, millimetres)
+        _check_agrees(rectified, matrices.get("Q"), millimetres, file)
     elif "Q" in matrices:
         rectified = _rectified_of_q(reshaped(matrices["Q"], "Q", (4, 4)), millimetres)
     if all(name in matrices for name in ("K1", "K2", "R", "T")):
@@ -78,6 +82,8 @@ def cameras_of(
             "rotation": reshaped(matrices["R"], "R", (3, 3)),
             "translation_mm": reshaped(matrices["T"], "T", (3,)) * millimetres,
         }
+        if rectified is not None and file.baseline_mm is None:
+            _check_length(raw["translation_mm"], rectified)
     elif rectified is not None and "R" in matrices and "T" in matrices:
         return CalibrationFile(name, unit, size, rectified, **_raw_without_intrinsics(rectified, matrices))
     if rectified is None and raw is None:
@@ -88,7 +94,15 @@ def cameras_of(
             f"{name} with {', '.join(matrices)}, but without {', '.join(missing)}; "
             "expected K1, K2, R and T of raw cameras, or P1 and P2, or Q, of rectified ones"
         )
-    return CalibrationFile(name, unit, size, rectified, raw)
+    return CalibrationFile(name, unit, size, rectified, raw, assumed="" if raw is None else _assumed_lens(raw))
+
+
+def _assumed_lens(raw: dict[str, Any]) -> str:
+    """What is to be said of four coefficients, as a lens of either kind may have; all others are no fisheye's."""
+    distortions = [raw["left_distortion"], raw["right_distortion"]]
+    if all(len(each) == 4 for each in distortions) and any(each.any() for each in distortions):
+        return "its 4 distortion coefficients are read as k1, k2, p1, p2 of a pinhole camera, not as those of a fisheye"
+    return ""
 
 
 def _values(file: CalibrationText) -> dict[str, Any]:
@@ -178,12 +192,48 @@ class _WithoutDoctype(ElementTree.TreeBuilder):
 
 
 def _rectified_of_q(q: Array, millimetres: float) -> dict[str, Any]:
-    """Arguments of :class:`bdis.Rig` from OpenCV's 4x4 reprojection matrix."""
+    """Arguments of :class:`bdis.Rig` from OpenCV's 4x4 reprojection matrix, which may be multiplied by any number."""
+    q = q / q[0, 0] if abs(q[0, 0]) > 1e-12 else q
+    form = np.array([[1, 0, 0, q[0, 3]], [0, 1, 0, q[1, 3]], [0, 0, 0, q[2, 3]], [0, 0, *q[3, 2:]]])
+    if np.abs(q - form).max() > _ROUNDED:
+        raise ValueError("Q is not OpenCV's reprojection matrix; expected 1 0 0 -cx, 0 1 0 -cy, 0 0 0 f, 0 0 1/b d/b")
     if abs(q[3, 2]) < 1e-12:
         raise ValueError("Q[3,2] (one over the baseline) is 0")
     baseline = float(1 / q[3, 2])
     cx, offset = -float(q[0, 3]), float(q[3, 3]) * baseline
     return rectified_of(float(q[2, 3]), cx, -float(q[1, 3]), baseline * millimetres, cx + offset)
+
+
+def _check_agrees(rectified: dict[str, Any], q: Array | None, millimetres: float, file: CalibrationText) -> None:
+    """Raise ValueError if Q, where it is of OpenCV's form, is of other cameras than P1 and P2."""
+    try:
+        if q is None:
+            return
+        other = _rectified_of_q(reshaped(q, "Q", (4, 4)), millimetres)
+    except ValueError:
+        return  # another convention: P1 and P2 say everything
+    differing = [name for name in ("cx", "cy") if abs(rectified[name] - other[name]) > _MOST_DIFFERENCE_PX]
+    centres = [each["cx"] if each["cx_right"] is None else each["cx_right"] for each in (rectified, other)]
+    if abs(centres[0] - centres[1]) > _MOST_DIFFERENCE_PX:
+        differing.append("cx of the right camera")
+    # The sign of Q's baseline differs between versions of OpenCV; one that the user states replaces both.
+    lengths = ["focal_px"] if file.baseline_mm is not None else ["focal_px", "baseline_mm"]
+    differing += [name for name in lengths if abs(abs(other[name] / rectified[name]) - 1) > _MOST_DIFFERENCE]
+    if differing:
+        raise ValueError(
+            f"Q contradicts P1 and P2 in {', '.join(differing)}: these are of two calibrations, or the file was "
+            "changed; leave out what is wrong"
+        )
+
+
+def _check_length(translation_mm: Array, rectified: dict[str, Any]) -> None:
+    """Raise ValueError if the raw cameras are not as far apart as the rectified ones, which rectification keeps."""
+    length, baseline = float(np.linalg.norm(translation_mm)), abs(rectified["baseline_mm"])
+    if abs(length - baseline) > _MOST_DIFFERENCE * baseline:
+        raise ValueError(
+            f"T is {length:.4g} mm long, but the rectified cameras are {baseline:.4g} mm apart: these are of two "
+            "calibrations, or of two units"
+        )
 
 
 FORMAT = CalibrationFormat(

@@ -12,7 +12,9 @@ from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, che
 from .matrices import matrix_of, number_of, rectified_of_projections, reshaped, short_repr
 from .yaml_subset import parse_yaml
 
-_FISHEYE = ("equidistant", "fisheye")  # distortion models
+# Distortion models.  The first ones are OpenCV's usual one with 4 to 12 coefficients; "radtan" is Kalibr's name for it.
+_PINHOLE = ("plumb_bob", "rational_polynomial", "thin_prism", "radtan")
+_FISHEYE = ("equidistant", "fisheye")
 
 
 def _recognises(file: CalibrationText) -> bool:
@@ -55,7 +57,10 @@ def camera_info_pair(left: dict[str, Any], right: dict[str, Any], millimetres: f
     if size != right_size:
         raise ValueError(f"the left camera's size is {size} and the right one's {right_size}; a pair has one size")
     rectified = rectified_of_projections(p1, p2, millimetres)
-    fisheye, is_right_fisheye = (str(each.get("distortion_model", "")) in _FISHEYE for each in (left, right))
+    fisheye, is_right_fisheye = (
+        _is_fisheye(each.get("distortion_model"), distortion, side)
+        for each, distortion, side in ((left, d1, "left"), (right, d2, "right"))
+    )
     if fisheye != is_right_fisheye and (d1.any() or d2.any()):
         raise ValueError("one camera has a fisheye lens and the other has not, which bdis cannot rectify")
     baseline = np.array([p2[0, 3] / p2[0, 0] * millimetres, 0, 0])
@@ -67,6 +72,17 @@ def camera_info_pair(left: dict[str, Any], right: dict[str, Any], millimetres: f
     return CalibrationFile(
         "ROS camera_info pair", unit, size, rectified, raw, rectification=(r1, r2, p1 * in_mm, p2 * in_mm)
     )
+
+
+def _is_fisheye(model: Any, distortion: Array, side: str) -> bool:
+    """Whether this distortion model is a fisheye's; one without a name is plumb_bob."""
+    name = "plumb_bob" if model is None else str(model).strip().lower().replace(" ", "_")
+    if name not in _PINHOLE + _FISHEYE and distortion.any():
+        raise ValueError(
+            f"the {side} camera has the distortion model {short_repr(model)}, which is not known; expected "
+            f"{', '.join(_PINHOLE)}, or of a fisheye {' or '.join(_FISHEYE)}"
+        )
+    return name in _FISHEYE
 
 
 def _right_values(file: CalibrationText) -> dict[str, Any]:

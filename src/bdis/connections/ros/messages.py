@@ -19,14 +19,12 @@ from ...cameras.formats.base import CalibrationFile
 from ...cameras.formats.ros import camera_info_pair
 from ...cameras.rig import Rig
 from ...common.arrays import Array
-from ...common.printable import printable
 from .image_messages import MM_PER_M, Fields, image_fields
 
 Side = Literal["left", "right"]
 
 _NS_PER_S = 10**9
 _FLOAT32, _POINT_BYTES = 7, 20  # PointField.FLOAT32; x, y, z, rgb and sigma
-_DISTORTION_MODELS = ("plumb_bob", "rational_polynomial", "thin_prism", "equidistant", "fisheye")
 _CAPITAL = {"d": "D", "k": "K", "r": "R", "p": "P", "t": "T"}
 
 
@@ -120,16 +118,11 @@ def _camera_info_values(message: Any, side: str) -> dict[str, Any]:
     values: dict[str, list[float]] = {name: _numbers(message, name).tolist() for name in "dkrp"}
     if not any(values["k"]) or not any(values["p"]):
         raise ValueError(f"the camera_info of the {side} camera has no calibration: its K or P is 0")
-    model = str(message.distortion_model)
-    if model not in _DISTORTION_MODELS and any(values["d"]):
-        raise ValueError(
-            f"the {side} camera has the distortion model {printable(repr(model))[:40]}, which is not known"
-        )
     roi = getattr(message, "roi", None)
     part = {} if roi is None else {name: getattr(roi, name) for name in ("x_offset", "y_offset", "width", "height")}
     binning = {name: getattr(message, name, 0) for name in ("binning_x", "binning_y")}
     size = {"width": int(message.width), "height": int(message.height)}
-    return {**values, **size, **binning, "roi": part, "distortion_model": model}
+    return {**values, **size, **binning, "roi": part, "distortion_model": str(message.distortion_model)}
 
 
 # --- Disparity and points ---------------------------------------------------------------------------------------------
