@@ -10,6 +10,7 @@ from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
 from ..common.npz import Npz
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
+from ..matching.disparity_px import as_disparity_px, is_int16
 from ..matching.result import StereoResult
 from .map_formats import FloatMap, Quantity, as_map, check_ending, decode_map, read_map, readable, write_map
 
@@ -26,12 +27,15 @@ def write_disparity(path: Place, disparity: Array) -> None:
         unknown pixels; ``.pfm`` stores float32 with infinity for unknown pixels, as Middlebury does; ``.png`` stores
         uint16 in steps of 1/256 px with 0 for unknown pixels, as KITTI does.
     disparity : ndarray, shape (h, w)
-        Disparity in px; NaN where unknown.
+        Disparity in px; NaN, infinite or masked where unknown.
 
     Raises
     ------
+    TypeError
+        The disparity holds no numbers.
     ValueError
-        Another ending or shape, or a disparity that a PNG cannot store (negative, or 256 px and more).
+        Another ending or shape, a disparity that a PNG cannot store (negative, or 256 px and more), or one that is not
+        in px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
     OSError
         The file cannot be written; no partial file is left.
     ImportError
@@ -49,7 +53,7 @@ def write_disparity(path: Place, disparity: Array) -> None:
     ...     read_disparity(f"{folder}/disparity.png").tolist()
     [[2.5, nan]]
     """
-    write_map(path, disparity, "disparity", _DISPARITY)
+    write_map(path, as_disparity_px(disparity), "disparity", _DISPARITY)
 
 
 def read_disparity(path: Place) -> NDArray[np.float32]:
@@ -113,7 +117,7 @@ def holds_sixteenths(path: Place) -> bool:
     ...     holds_sixteenths(f"{folder}/disparity.npy")
     True
     """
-    return decode_map(path, _DISPARITY).dtype == np.int16
+    return is_int16(decode_map(path, _DISPARITY))
 
 
 def write_depth(path: Place, depth_mm: Array) -> None:

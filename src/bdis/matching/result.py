@@ -209,8 +209,10 @@ class StereoResult:
         ------
         ImportError
             Matplotlib is not installed.
+        TypeError
+            The reference holds no numbers.
         ValueError
-            The reference is of another size.
+            The reference is of another size, or not in px: int16 as OpenCV's matchers give it, or KITTI's uint16.
 
         Examples
         --------
