@@ -138,6 +138,28 @@ def test_depth_png_is_whole_millimetres(tmp_path):
     np.testing.assert_array_equal(bdis.read_depth(path, scale=256), np.float32([[62 / 256, 1 / 256, np.nan, np.nan]]))
 
 
+@pytest.mark.parametrize("ending", ["tiff", "pfm", "npy", "png", "npz"])
+def test_masks_were_dropped_and_what_they_hide_was_written(ending, tmp_path):
+    path, masked = tmp_path / f"map.{ending}", np.ma.masked_greater(np.float32([[5, 50]]), 10)
+    if ending == "npz":
+        result = bdis.StereoResult(masked, np.ma.masked_greater(np.float32([[0.5, 2]]), 1), masked)
+        bdis.write_result(path, result, depth_mm=masked)
+        again = bdis.read_result(path)
+        np.testing.assert_array_equal(again.variance, [[5, np.nan]])
+        np.testing.assert_array_equal(again.probability, [[0.5, 0]])
+    else:
+        bdis.write_depth(path, masked)
+    np.testing.assert_array_equal(bdis.read_depth(path), [[5, np.nan]])
+    if ending != "npz":
+        bdis.write_depth(path, np.ma.masked_greater([[5, 50]], 10))
+        np.testing.assert_array_equal(bdis.read_depth(path), [[5, np.nan]])
+
+
+def test_an_image_with_a_mask_is_not_written_without_it(tmp_path):
+    with pytest.raises(TypeError, match="image is a masked array; pass its data"):
+        bdis.write_image(tmp_path / "image.png", np.ma.masked_less(np.full((40, 50), 9, np.uint8), 5))
+
+
 def test_pfm_by_hand():
     """Two rows, bottom first; a negative scale is little-endian; its magnitude means nothing."""
     image = np.float32([[1, 2], [3, 4]])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array, size_text
+from ..common.arrays import Array, size_text, without_mask
 from ..common.atomic import Place
 from ..display.card import card
 from ..matching.disparity_px import as_disparity_px
@@ -279,14 +279,14 @@ class Rig:
         Returns
         -------
         ndarray of float32, shape of ``depth_mm``
-            Disparity in px; NaN where the depth is NaN or not above 0.
+            Disparity in px; NaN where the depth is NaN, masked or not above 0.
 
         Examples
         --------
         >>> float(Rig(500, 320, 240, 5).disparity(100.0))
         25.0
         """
-        depth_mm = np.asarray(depth_mm, np.float32)
+        depth_mm = np.asarray(without_mask(depth_mm), np.float32)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shift = np.float32(self.focal_px * self.baseline_mm) / depth_mm
         return np.asarray(np.where(depth_mm > 0, shift - np.float32(self.doffs), np.nan), np.float32)

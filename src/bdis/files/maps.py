@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array
+from ..common.arrays import Array, without_mask
 from ..common.atomic import Place, write_whole
 from ..common.npz import Npz
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
@@ -130,7 +130,7 @@ def write_depth(path: Place, depth_mm: Array) -> None:
         unknown pixels; ``.pfm`` stores float32 with infinity for unknown pixels; ``.png`` stores uint16 in whole mm
         with 0 for unknown pixels and for depths above 65535 mm.
     depth_mm : ndarray, shape (h, w)
-        Depth in mm; NaN where unknown.
+        Depth in mm; NaN or masked where unknown.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
     result : StereoResult
         Result of a matcher.  Its arrays are stored as disparity, probability and, if it has one, variance.
     depth_mm : ndarray, shape (h, w), optional
-        Depth in mm, stored as depth_mm.
+        Depth in mm, stored as depth_mm; NaN or masked where unknown.
 
     Raises
     ------
@@ -228,11 +228,11 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
     [[0.5]]
     """
     check_ending(path, (".npz",), "a result")
-    arrays = {"disparity": result.disparity, "probability": result.probability}
+    arrays = {"disparity": without_mask(result.disparity), "probability": np.ma.filled(result.probability, 0)}
     if result.variance is not None:
-        arrays["variance"] = result.variance
+        arrays["variance"] = without_mask(result.variance)
     if depth_mm is not None:
-        arrays["depth_mm"] = np.asarray(depth_mm, np.float32)
+        arrays["depth_mm"] = np.asarray(without_mask(depth_mm), np.float32)
     if result.largest_row_offset > 0:
         arrays |= {"row_offset": np.array(result.row_offset), "row_tilt": np.array(result.row_tilt)}
     buffer = io.BytesIO()
