@@ -16,6 +16,7 @@ import bdis
 from bdis.common.atomic import all_or_nothing, write_whole
 from bdis.files import map_formats
 from bdis.files.pfm import decode_pfm, encode_pfm
+from bdis.synthetic import render
 
 cv2 = pytest.importorskip("cv2")
 
@@ -229,6 +230,19 @@ def test_results_come_back(variance, tmp_path):
     bdis.write_result(tmp_path / "result.npz", result)
     with pytest.raises(ValueError, match="cannot be read as a result with depth_mm"):
         bdis.read_depth(tmp_path / "result.npz")
+
+
+def test_the_warnings_of_a_result_were_lost_in_its_file(tmp_path):
+    pair = render("tissue", 240, 320)
+    result = bdis.StereoMatcher("fast").match(pair.left, np.maximum(pair.right // 2, 1))
+    assert "2.0 times as bright" in result.warnings[0]
+    bdis.write_result(tmp_path / "result.npz", result)
+    again = bdis.read_result(tmp_path / "result.npz")
+    assert again.warnings == result.warnings
+    bdis.write_result(tmp_path / "again.npz", again)
+    assert bdis.read_result(tmp_path / "again.npz").warnings == result.warnings
+    bdis.write_result(tmp_path / "good.npz", bdis.StereoMatcher("fast").match(pair.left, pair.right))
+    assert "warnings" not in np.load(tmp_path / "good.npz")
 
 
 # --- PLY --------------------------------------------------------------------------------------------------------------

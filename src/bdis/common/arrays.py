@@ -49,4 +49,4 @@ def without_mask(values: Any) -> Array:
     if not isinstance(values, np.ma.MaskedArray):
         return np.asarray(values)
     numbers = values if values.dtype.kind == "f" else values.astype(float)
-    return np.asarray(numbers.filled(np.nan))
+    return np.asarray(np.ma.filled(numbers, np.nan))

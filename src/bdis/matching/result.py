@@ -64,6 +64,8 @@ class StereoResult:
     match_ms : float or None
         Time that the match took, ms, without that of compiling or loading kernels; the first match of a size, which
         makes the buffers, takes longer.  None if it is not known.
+    saved_warnings : tuple of str
+        Those that were saved with the result, if it was read from a file: `warnings` are these then.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class StereoResult:
     bits: int | None = None
     pictures: SmallPair | None = field(default=None, compare=False)
     match_ms: float | None = field(default=None, compare=False)
+    saved_warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return text_of(self)
@@ -107,7 +110,7 @@ class StereoResult:
         >>> bdis.StereoMatcher("fast").match(image, image).warnings
         ('left and right are the same picture: its disparity is 0 everywhere, and says nothing about depth',)
         """
-        return warnings_of(self)
+        return self.saved_warnings or warnings_of(self)
 
     @property
     def largest_row_offset(self) -> float:
