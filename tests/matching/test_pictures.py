@@ -145,6 +145,30 @@ def test_blue_tissue_comes_from_cv2_imread(pair, kind):
     np.testing.assert_array_equal(found.disparity, expected.disparity)
 
 
+@pytest.mark.parametrize(
+    ("scale", "kind", "hot"),
+    [(1.6 / 255, float, None), (16 / 255, np.float32, None), (1 / 255, float, 2), (4, np.uint16, 65535)],
+    ids=["0 to 1.6", "0 to 16", "a hot pixel in 0 to 1", "a hot pixel in 10 bits"],
+)
+def test_a_range_that_the_brightest_pixel_makes_too_large_was_not_told(pair, matcher, scale, kind, hot):
+    left, right = ((image * scale).astype(kind) for image in (pair.left, pair.right))
+    left[5, 5] = left[5, 5] if hot is None else hot
+    assert "as their brightest pixel has it, but reach only" in said(matcher, left, right)
+    if hot is not None:
+        left[5, 5] = 0.5 if kind is float else 512
+        assert said(matcher, left, right) == ""
+
+
+@pytest.mark.parametrize("bits", [10, 12, 14, 16])
+def test_dark_pictures_of_a_known_range_are_only_dark(pair, bits):
+    dark = [np.maximum(image // 16, 1) for image in (pair.left, pair.right)]
+    assert said(bdis.StereoMatcher(), *dark) == ""
+    wide = [image.astype(np.uint16) << (bits - 8) for image in dark]
+    assert said(bdis.StereoMatcher(bits=bits), *wide) == ""
+    assert said(bdis.StereoMatcher(), *wide) == ""  # told from the brightest pixel, as fewer bits
+    assert said(bdis.StereoMatcher(), *(image / 255 for image in dark)) == ""
+
+
 def test_verged_cameras_are_not_swapped_ones(pair):
     cut = 60
     left, right = pair.left[:, cut:], pair.right[:, :-cut]

@@ -25,6 +25,9 @@ FEW_FIT = 0.1
 # than any other by a factor of 1.2 to 3, and than the swapped one by 1.5 to 4.
 CLEARLY_BETTER = 1.4
 UNLIKE_BRIGHTNESS = 1.3  # factor; at 1.4 the error grows by 15 % and coverage shrinks by up to a quarter
+# Of white, the brightest place; the brightest pixel, from which white was told, has a quarter or more, but in floats.
+# With an eighth the error grows by an eighth on rendered tissue and doubles in the colon, with less it grows on.
+UNUSED_RANGE = 0.125
 BLUE_SHARE = 0.75  # of the pixels; tissue in the right order of channels has at most 0.02, any real pair 0.1
 NO_PARALLAX_PX = 0.1
 
@@ -52,6 +55,8 @@ class SmallPair(NamedTuple):
     moved : (float, float)
         The row offset and tilt by which ``right`` was moved up, as in the result; later estimates moved only the finer
         levels.
+    told_white : float or None
+        Brightness of white if it was told from the brightest pixel; None if it was given, or follows from the type.
     """
 
     left: NDArray[np.int16]
@@ -63,6 +68,7 @@ class SmallPair(NamedTuple):
     colors: Array | None
     is_given: bool = False
     moved: tuple[float, float] = (0.0, 0.0)
+    told_white: float | None = None
 
 
 def warnings_of(result: StereoResult) -> tuple[str, ...]:
@@ -83,7 +89,7 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
     if not found[2]:
         found.append(differing_rows(result))
     if result.pictures is not None:
-        found += [unlike_brightness(result.pictures), blue_tissue(result.pictures)]
+        found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
     return tuple(text for text in found if text)
 
 
@@ -202,6 +208,24 @@ def unlike_brightness(small: SmallPair) -> str:
     return (
         f"the {brighter} image is {factor:.1f} times as bright as the {other} one: "
         "with the same exposure more would be known"
+    )
+
+
+def unused_range(small: SmallPair) -> str:
+    """A warning if white was told from a brightest pixel that nothing else comes near; empty if it was not.
+
+    Examples
+    --------
+    >>> image = np.full((48, 64), 160, np.int16)
+    >>> unused_range(SmallPair(image, image, 16, 8, 0, np.inf, None, told_white=65535.0))
+    'the images are read as 0 to 65535, as their brightest pixel has it, but reach only 3.9%: pass bits=, or scale them'
+    """
+    brightest = max(int(small.left.max(initial=0)), int(small.right.max(initial=0))) / (255 * small.grey)
+    if small.told_white is None or not 0 < brightest < UNUSED_RANGE:
+        return ""
+    return (
+        f"the images are read as 0 to {small.told_white:g}, as their brightest pixel has it, but reach only "
+        f"{brightest:.1%}: pass bits=, or scale them"
     )
 
 

@@ -84,6 +84,7 @@ class Pyramid:
         self._given: list[Pixels] = []
         self._masks: list[Array | None] = [None, None]
         self.bits: int | None = None
+        self._told_white: float | None = None
         self._colors: Array | None = None
         # The coarsest level that still shows what the pictures are.
         large = [n for n in self.images[0] if min(sizes[n]) >= SHORT_SIDE_PX]
@@ -122,6 +123,8 @@ class Pyramid:
             ]
         brightest = max(self._given[0].white, self._given[1].white)
         self.bits = None if brightest == 1 else int(brightest).bit_length()
+        is_told = bits is None and images[0].dtype != np.uint8 and brightest > 1
+        self._told_white = brightest if is_told else None
         self._colors = _some_colors(images[0], brightest)
         for side, given in enumerate(self._given):
             if given.channels:
@@ -139,7 +142,9 @@ class Pyramid:
         """Copies of a coarse level, after `run`; ``moved`` are offset and tilt of rows by which levels are moved."""
         left, right = self._small
         by = moved.get(self._small_level, (0.0, 0.0))
-        return SmallPair(left.copy(), right.copy(), *self._small_facts, self._colors, moved=by)
+        return SmallPair(
+            left.copy(), right.copy(), *self._small_facts, self._colors, moved=by, told_white=self._told_white
+        )
 
     def run(self, crew: Crew) -> bool:
         """Fill all levels; True if some pixels were not seen: masked, or exactly black."""
