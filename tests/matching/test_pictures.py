@@ -90,6 +90,14 @@ def test_an_image_turned_by_three_degrees_was_called_corrected(kind):
     assert "is corrected" not in text
 
 
+def test_a_tilt_of_rows_is_corrected_and_that_of_columns_is_not():
+    flat = np.full((480, 640), 20, np.float32)
+    (text,) = bdis.StereoResult(flat, flat / 20, row_offset=0.2, row_tilt=0.01).warnings
+    assert "3.4 px at one border: the rows of this result are corrected, its columns are not" in text
+    (text,) = bdis.StereoResult(flat, flat / 20, row_offset=1.2, row_tilt=0.001).warnings
+    assert text.endswith("1.5 px at one border: this result is corrected, but the calibration is not exact")
+
+
 @pytest.mark.parametrize("options", [{"noise": 5}, {"texture": 0.3}, {"blur": 2}, {"smoke": 0.4}, {"highlights": 2}])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_rows_of_pairs_that_are_hard_to_match_are_right(options, preset):

@@ -26,6 +26,7 @@ FEWEST = 100  # windows that must say something
 # px of the small copies.  150 rendered pairs with noise, blur, smoke or rows that were aligned, and 41 real ones, have
 # at most 0.23, the median 0.02; the right image 1 % larger 0.2, 2 % 0.3 to 0.45, where the median depth is 6 % off.
 LARGEST = 0.25
+LARGEST_PX = 1.5  # px of the image, for small ones: what only some presets correct, and what smoke looks like
 LARGEST_ERRORS = 4.0  # standard errors
 
 
@@ -54,7 +55,8 @@ def uncorrected_rows(result: StereoResult) -> str:
     if small is None:
         return ""
     found, errors = _difference(result, small)
-    is_large = (np.abs(found) > LARGEST) & (np.abs(found) > LARGEST_ERRORS * errors)
+    least = max(LARGEST, LARGEST_PX / small.px)
+    is_large = (np.abs(found) > least) & (np.abs(found) > LARGEST_ERRORS * errors)
     if not is_large.any():
         return ""
     most = int(np.argmax(np.where(is_large, np.abs(found), 0)))
