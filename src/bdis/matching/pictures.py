@@ -184,7 +184,8 @@ def differing_rows(result: StereoResult) -> str:
     tilt = "" if result.row_tilt == 0 else f", and {result.largest_row_offset:.1f} px at one border"
     # An image that is turned has tilted columns as well, which change the disparities and cannot be told from depth.
     is_tilted = result.largest_row_offset - abs(result.row_offset) > INEXACT_ROWS_PX
-    corrected = "the rows of this result are corrected, its columns are not" if is_tilted else "this result is corrected"
+    rows_only = "the rows of this result are corrected, its columns are not"
+    corrected = rows_only if is_tilted else "this result is corrected"
     return (
         f"the right image lies {abs(result.row_offset):.1f} px {where} than the left one{tilt}: {corrected}, "
         f"{'and' if is_tilted else 'but'} the calibration is not exact"
