@@ -23,7 +23,7 @@ ALIKE = 0.8  # correlation of windows that match
 CURVED = 0.02  # by how much more the best row must match than the mean of its neighbours
 SPREADS = 2.0, 1.0, 0.5, 0.3, 0.3, 0.3  # px of the small copies, how much windows may differ in each round of the fit
 FEWEST = 100  # windows that must say something
-# px of the small copies.  150 rendered pairs with noise, blur, smoke or rows that were aligned, and 41 real ones, have
+# px of the small copies.  120 rendered pairs with noise, blur, smoke or rows that were aligned, and 41 real ones, have
 # at most 0.23, the median 0.02; the right image 1 % larger 0.2, 2 % 0.3 to 0.45, where the median depth is 6 % off.
 LARGEST = 0.25
 LARGEST_PX = 1.5  # px of the image, for small ones: what only some presets correct, and what smoke looks like
