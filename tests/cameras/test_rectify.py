@@ -91,6 +91,20 @@ def test_strong_distortion_shows_nothing_twice():
     assert (left[radius < 1.052] == 200).all()
 
 
+def test_images_that_cannot_be_rectified_were_errors_of_opencv_or_lost_their_mask():
+    rectifier, image = cameras().rectify(), np.full((HEIGHT, WIDTH), 90, np.uint8)
+    for given, message in (
+        (np.ma.masked_less(image, 50), "left is a masked array; pass its data, and as left_mask"),
+        (None, "left is None; cv2.imread returns that"),
+        (image.astype(np.int32), "left has pixels of type int32; expected uint8, uint16, float32 or float64"),
+        (image > 0, "left has pixels of type bool"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            rectifier(given, image)
+    other_order = rectifier(*2 * [image.astype(">u2")])[0]
+    np.testing.assert_array_equal(other_order, rectifier(*2 * [image])[0])
+
+
 def test_alpha_zero_leaves_nothing_black():
     rectifier = cameras().rectify(alpha=0)
     assert rectifier.left_seen.mean() > 0.99

@@ -54,6 +54,15 @@ def test_depth_beyond_the_limit_is_unknown():
     np.testing.assert_array_equal(rig.depth(given, max_depth_mm=200), rig.depth(given))
 
 
+@pytest.mark.parametrize("limit", [np.nan, 0, -5.0])
+def test_a_limit_of_the_depth_that_is_no_number_was_ignored(limit):
+    given, rig = result([[25, 50]]), bdis.Rig(500, 100, 50, 5)
+    for limited in (rig.depth, rig.points, rig.cloud):
+        with pytest.raises(ValueError, match="max_depth_mm must be above 0, but it is"):
+            limited(given, max_depth_mm=limit)
+    assert rig.depth(given, max_depth_mm=np.inf).tolist() == [[100, 50]]
+
+
 def test_depth_sigma_is_the_square_root_of_the_depth_variance():
     given = result([[15.0, 40.0, -20.0, np.nan]], [[0.04, 0.01, 0.01, np.nan]])
     assert VERGED.depth_sigma(given).dtype == np.float32

@@ -16,6 +16,7 @@ import bdis
 from bdis.common.atomic import all_or_nothing, write_whole
 from bdis.files import map_formats
 from bdis.files.pfm import decode_pfm, encode_pfm
+from bdis.synthetic import render
 
 cv2 = pytest.importorskip("cv2")
 
@@ -138,6 +139,28 @@ def test_depth_png_is_whole_millimetres(tmp_path):
     np.testing.assert_array_equal(bdis.read_depth(path, scale=256), np.float32([[62 / 256, 1 / 256, np.nan, np.nan]]))
 
 
+@pytest.mark.parametrize("ending", ["tiff", "pfm", "npy", "png", "npz"])
+def test_masks_were_dropped_and_what_they_hide_was_written(ending, tmp_path):
+    path, masked = tmp_path / f"map.{ending}", np.ma.masked_greater(np.float32([[5, 50]]), 10)
+    if ending == "npz":
+        result = bdis.StereoResult(masked, np.ma.masked_greater(np.float32([[0.5, 2]]), 1), masked)
+        bdis.write_result(path, result, depth_mm=masked)
+        again = bdis.read_result(path)
+        np.testing.assert_array_equal(again.variance, [[5, np.nan]])
+        np.testing.assert_array_equal(again.probability, [[0.5, 0]])
+    else:
+        bdis.write_depth(path, masked)
+    np.testing.assert_array_equal(bdis.read_depth(path), [[5, np.nan]])
+    if ending != "npz":
+        bdis.write_depth(path, np.ma.masked_greater([[5, 50]], 10))
+        np.testing.assert_array_equal(bdis.read_depth(path), [[5, np.nan]])
+
+
+def test_an_image_with_a_mask_is_not_written_without_it(tmp_path):
+    with pytest.raises(TypeError, match="image is a masked array; pass its data"):
+        bdis.write_image(tmp_path / "image.png", np.ma.masked_less(np.full((40, 50), 9, np.uint8), 5))
+
+
 def test_pfm_by_hand():
     """Two rows, bottom first; a negative scale is little-endian; its magnitude means nothing."""
     image = np.float32([[1, 2], [3, 4]])
@@ -207,6 +230,19 @@ def test_results_come_back(variance, tmp_path):
     bdis.write_result(tmp_path / "result.npz", result)
     with pytest.raises(ValueError, match="cannot be read as a result with depth_mm"):
         bdis.read_depth(tmp_path / "result.npz")
+
+
+def test_the_warnings_of_a_result_were_lost_in_its_file(tmp_path):
+    pair = render("tissue", 240, 320)
+    result = bdis.StereoMatcher("fast").match(pair.left, np.maximum(pair.right // 2, 1))
+    assert "2.0 times as bright" in result.warnings[0]
+    bdis.write_result(tmp_path / "result.npz", result)
+    again = bdis.read_result(tmp_path / "result.npz")
+    assert again.warnings == result.warnings
+    bdis.write_result(tmp_path / "again.npz", again)
+    assert bdis.read_result(tmp_path / "again.npz").warnings == result.warnings
+    bdis.write_result(tmp_path / "good.npz", bdis.StereoMatcher("fast").match(pair.left, pair.right))
+    assert "warnings" not in np.load(tmp_path / "good.npz")
 
 
 # --- PLY --------------------------------------------------------------------------------------------------------------

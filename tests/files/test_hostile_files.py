@@ -71,6 +71,25 @@ def test_a_header_that_promises_gigabytes_is_refused_before_memory_is_taken(name
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [np.array(["dark"] * 21), np.array(["d" * 501]), np.float32([1]), np.array([b"dark"])],
+    ids=["too many", "too long", "numbers", "bytes"],
+)
+def test_warnings_in_the_file_of_a_result_are_few_and_short(texts, tmp_path):
+    (tmp_path / "result.npz").write_bytes(npz(disparity=ONE, probability=ONE, warnings=texts))
+    with pytest.raises(ValueError, match="expected at most 20 texts of 500 letters"):
+        bdis.read_result(tmp_path / "result.npz")
+
+
+def test_warnings_in_the_file_of_a_result_cannot_steer_a_terminal(tmp_path):
+    text = ESCAPE.decode() + "\nbdis: all is well"
+    (tmp_path / "result.npz").write_bytes(npz(disparity=ONE, probability=ONE, warnings=np.array([text])))
+    (read,) = bdis.read_result(tmp_path / "result.npz").warnings
+    assert read.isprintable()
+    assert "\\x1b[31m bdis: all is well" in read
+
+
 def test_a_result_of_megabytes_does_not_become_gigabytes(tmp_path):
     """Zeros compress a thousandfold: two million bytes became two thousand million."""
     path = tmp_path / "bomb.npz"

@@ -185,6 +185,7 @@ def _result(folder: Path, content: bytes) -> None:
             assert array.dtype == np.float32
             assert array.shape == found.disparity.shape
             assert array.ndim == 2
+    assert all(text.isprintable() for text in found.warnings)
 
 
 def _result_array(folder: Path, content: bytes) -> None:

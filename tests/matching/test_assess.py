@@ -244,6 +244,28 @@ def test_together_they_are_no_worse_than_the_best():
     assert together.coverage >= max(ours.coverage, theirs.coverage)
 
 
+def test_results_of_different_pairs_were_combined_without_a_word():
+    pair, other = scene(), scene(4, "tissue")
+    matcher = bdis.StereoMatcher("fast", variance=True)
+    ours, theirs = (matcher.match(each.left, each.right) for each in (pair, other))
+    with pytest.raises(ValueError, match=r"results\[2\] is of another left image than results\[0\]"):
+        combine([ours, ours, theirs])
+    assert combine([ours, replace(theirs, pictures=None)]).known.any()  # nothing tells
+
+
+def test_results_of_one_pair_are_combined_whatever_was_done_to_its_images():
+    pair = scene()
+    ours = bdis.StereoMatcher(variance=True).match(pair.left, pair.right)
+    grey = [image.mean(2) for image in (pair.left, pair.right)]
+    dark = [np.maximum(image // 16, 1) for image in (pair.left, pair.right)]
+    mask = np.arange(320) > np.full((240, 1), 100)
+    for preset in ("accurate", "fast", "paper"):
+        matcher = bdis.StereoMatcher(preset, variance=True)
+        matches = matcher.match(*grey), matcher.match(*dark), matcher.match(pair.left, pair.right, left_mask=mask)
+        for theirs in (*matches, bdis.assess(pair.left, pair.right, sgbm())):
+            assert combine([ours, theirs]).coverage >= ours.coverage
+
+
 def test_what_cannot_be_combined():
     with pytest.raises(ValueError, match="no results"):
         combine([])
@@ -256,5 +278,7 @@ def test_what_cannot_be_combined():
         combine([sure, np.ones((1, 1))])
     with pytest.raises(ValueError, match=r"results\[1\] has negative variances, down to -0.5"):
         combine([sure, result_of(20.0, -0.5)])
+    with pytest.raises(ValueError, match=r"results\[1\] has variances of 0, as if its disparities were exact"):
+        combine([sure, result_of(20.0, 0.0)])
     with pytest.raises(ValueError, match=r"shape \(1, 1\) and float32 of shape \(1, 2\)"):
         combine([replace(sure, variance=np.ones((1, 2), np.float32))])

@@ -58,6 +58,68 @@ def test_what_happened_to_one_image_is_told(pair, change, word):
     assert word in said(matcher, pair.left, change(pair.right))
 
 
+def moved(image, matrix):
+    """The image with its pixels moved around its centre by a 2x2 matrix; the border is repeated."""
+    height, width = image.shape[:2]
+    centre = np.array([(height - 1) / 2, (width - 1) / 2])
+    places = np.moveaxis(np.mgrid[:height, :width], 0, -1) - centre
+    rows, columns = np.moveaxis(places @ np.linalg.inv(matrix).T + centre, -1, 0)
+    top, left = np.clip(rows.astype(int), 0, height - 2), np.clip(columns.astype(int), 0, width - 2)
+    down, across = np.clip(rows - top, 0, 1)[..., None], np.clip(columns - left, 0, 1)[..., None]
+    mixed = [image[top + i, left] * (1 - across) + image[top + i, left + 1] * across for i in (0, 1)]
+    return np.rint(mixed[0] * (1 - down) + mixed[1] * down).astype(np.uint8)
+
+
+@pytest.fixture(scope="module", params=["tissue", "colon", "instruments", "plane", "sphere"])
+def large_pair(request):
+    return render(request.param, seed=7)
+
+
+@pytest.mark.parametrize("zoom", [1.03, 1.05, 0.97])
+def test_another_zoom_gave_wrong_depths_without_a_word(large_pair, zoom):
+    text = said(bdis.StereoMatcher(), large_pair.left, moved(large_pair.right, np.diag([zoom, zoom])))
+    assert "at the upper and lower borders, which is not corrected: this pair does not look rectified" in text
+
+
+@pytest.mark.parametrize("kind", ["tissue", "colon", "plane"])
+def test_an_image_turned_by_three_degrees_was_called_corrected(kind):
+    pair, angle = render(kind, seed=7), np.deg2rad(3)
+    turned = moved(pair.right, np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]))
+    text = said(bdis.StereoMatcher(), pair.left, turned)
+    assert "at the left and right borders, which is not corrected: this pair does not look rectified" in text
+    assert "is corrected" not in text
+
+
+def test_a_tilt_of_rows_is_corrected_and_that_of_columns_is_not():
+    flat = np.full((480, 640), 20, np.float32)
+    (text,) = bdis.StereoResult(flat, flat / 20, row_offset=0.2, row_tilt=0.01).warnings
+    assert "3.4 px at one border: the rows of this result are corrected, its columns are not" in text
+    (text,) = bdis.StereoResult(flat, flat / 20, row_offset=1.2, row_tilt=0.001).warnings
+    assert text.endswith("1.5 px at one border: this result is corrected, but the calibration is not exact")
+
+
+@pytest.mark.parametrize("options", [{"noise": 5}, {"texture": 0.3}, {"blur": 2}, {"smoke": 0.4}, {"highlights": 2}])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_rows_of_pairs_that_are_hard_to_match_are_right(options, preset):
+    pair = render("colon", seed=11, **options)
+    assert "rows" not in said(bdis.StereoMatcher(preset), pair.left, pair.right)
+
+
+@pytest.mark.parametrize("size", [(240, 320), (480, 640)])
+@pytest.mark.parametrize("shift", [0.5, 1.5, -2.0, 3.0])
+def test_rows_that_were_corrected_are_not_told_to_be_uncorrected(size, shift):
+    pair = render("tissue", *size, seed=4, vertical_shift_px=shift)
+    matcher, previous = bdis.StereoMatcher(), None
+    for _ in range(3):  # in a video the coarse levels are moved as well, by what the frame before has found
+        previous = matcher.match(pair.left, pair.right, previous=previous)
+        assert abs(previous.row_offset - shift) < 0.1
+        assert "not corrected" not in " ".join(previous.warnings)
+    known = bdis.StereoMatcher(row_offset=shift, align_rows="off").match(pair.left, pair.right)
+    assert "not corrected" not in " ".join(known.warnings)
+    not_moved = bdis.StereoMatcher(align_rows="off").match(pair.left, np.roll(pair.right, int(np.sign(shift)) * 3, 0))
+    assert "this pair does not look rectified" in " ".join(not_moved.warnings)
+
+
 def test_both_images_mirrored_look_swapped(pair):
     assert "swapped" in said(bdis.StereoMatcher(), pair.left[:, ::-1], pair.right[:, ::-1])
 
@@ -89,6 +151,30 @@ def test_blue_tissue_comes_from_cv2_imread(pair, kind):
     expected = matcher.match(left, right)
     found = matcher.match(*blue, bgr=True)
     np.testing.assert_array_equal(found.disparity, expected.disparity)
+
+
+@pytest.mark.parametrize(
+    ("scale", "kind", "hot"),
+    [(1.6 / 255, float, None), (16 / 255, np.float32, None), (1 / 255, float, 2), (4, np.uint16, 65535)],
+    ids=["0 to 1.6", "0 to 16", "a hot pixel in 0 to 1", "a hot pixel in 10 bits"],
+)
+def test_a_range_that_the_brightest_pixel_makes_too_large_was_not_told(pair, matcher, scale, kind, hot):
+    left, right = ((image * scale).astype(kind) for image in (pair.left, pair.right))
+    left[5, 5] = left[5, 5] if hot is None else hot
+    assert "as their brightest pixel has it, but reach only" in said(matcher, left, right)
+    if hot is not None:
+        left[5, 5] = 0.5 if kind is float else 512
+        assert said(matcher, left, right) == ""
+
+
+@pytest.mark.parametrize("bits", [10, 12, 14, 16])
+def test_dark_pictures_of_a_known_range_are_only_dark(pair, bits):
+    dark = [np.maximum(image // 16, 1) for image in (pair.left, pair.right)]
+    assert said(bdis.StereoMatcher(), *dark) == ""
+    wide = [image.astype(np.uint16) << (bits - 8) for image in dark]
+    assert said(bdis.StereoMatcher(bits=bits), *wide) == ""
+    assert said(bdis.StereoMatcher(), *wide) == ""  # told from the brightest pixel, as fewer bits
+    assert said(bdis.StereoMatcher(), *(image / 255 for image in dark)) == ""
 
 
 def test_verged_cameras_are_not_swapped_ones(pair):

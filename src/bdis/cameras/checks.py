@@ -105,10 +105,11 @@ def check_rectification(
     swapped = bool(np.mean(shift < 0) > 0.8) and not agreement > 0.5
     warnings = list(said)
     corrected = "" if result is None else differing_rows(result)
-    if vertical > UNRECTIFIED_PX and not any("not look rectified" in text for text in said):
+    is_said = any("not look rectified" in text for text in said)
+    if vertical > UNRECTIFIED_PX and not is_said:
         text = f"rows differ by {vertical:.1f} px on median: this pair does not look rectified"
         warnings = [text, *(each for each in warnings if each != corrected)]  # which says less
-    elif vertical > INEXACT_PX and not corrected:
+    elif vertical > INEXACT_PX and not corrected and not is_said:
         warnings.append(f"rows differ by {vertical:.1f} px on median: the rectification is not exact")
     if swapped and not any("swapped" in text for text in said):
         warnings.append(

@@ -11,8 +11,11 @@ from ..common.arrays import Array, size_text
 from ..common.optional import require
 from ..display.card import card
 from ..display.map_picture import MapPicture
+from ..matching.images import as_image_array, unsupported_pixels
 from .formats.matrices import check_rotation
 from .rig import Rig
+
+_REMAPPED = (np.uint8, np.uint16, np.int16, np.float32, np.float64)  # types of pixels that OpenCV remaps
 
 if TYPE_CHECKING:
     from .calibration import StereoCalibration
@@ -114,7 +117,7 @@ class Rectifier:
 
         Parameters
         ----------
-        left, right : ndarray of uint8, uint16 or float32, shape (h, w) or (h, w, channels)
+        left, right : ndarray of uint8, uint16, float32 or float64, shape (h, w) or (h, w, channels)
             Images of the size of the calibration.
 
         Returns
@@ -124,6 +127,8 @@ class Rectifier:
 
         Raises
         ------
+        TypeError
+            An image is None, has a mask, or has pixels of another type.
         ValueError
             Images of another size.
         """
@@ -170,7 +175,7 @@ class Rectifier:
         return (across >= -0.5) & (across <= width - 0.5) & (down >= -0.5) & (down <= height - 0.5)
 
     def _apply(self, image: Array, side: int, seen: NDArray[np.bool_], name: str) -> Array:
-        image = np.ascontiguousarray(image)
+        image = np.ascontiguousarray(as_image_array(image, name))
         width, height = self.cameras.size
         if image.shape[:2] != (height, width):
             if image.ndim < 2:
@@ -179,6 +184,9 @@ class Rectifier:
                 f"{name} is {size_text(image.shape)} but the calibration is for {width}x{height}; "
                 f"if it was resized, use calibration.scaled({image.shape[1] / width:.6g})"
             )
+        if image.dtype.newbyteorder("=") not in _REMAPPED:
+            raise unsupported_pixels(image, name)
+        image = image.astype(image.dtype.newbyteorder("="), copy=False)
         # The border is replicated so that no seen pixel is mixed with black; pixels beyond it are set to 0 below.
         cv2 = self._cv2
         rectified: Array = cv2.remap(image, *self._maps[side], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)

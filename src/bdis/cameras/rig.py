@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array, size_text
+from ..common.arrays import Array, size_text, without_mask
 from ..common.atomic import Place
 from ..display.card import card
+from ..matching.disparity_px import as_disparity_px
 from ..matching.result import StereoResult
 from ..matching.settings import Settings
 from .cloud import Cloud
@@ -126,7 +127,7 @@ class Rig:
         result : StereoResult or ndarray, shape (h, w)
             Result of a matcher, or its disparity in px.
         max_depth_mm : float, optional
-            Depths above this become NaN.
+            Above 0; depths above this become NaN.
 
         Returns
         -------
@@ -135,8 +136,11 @@ class Rig:
 
         Raises
         ------
+        TypeError
+            The disparity holds no numbers.
         ValueError
-            The size of the result is not that of the rig.
+            The size of the result is not that of the rig, ``max_depth_mm`` is not above 0, or the disparity is not in
+            px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
 
         Examples
         --------
@@ -147,6 +151,8 @@ class Rig:
         >>> Rig(500, 320, 240, 5).depth(np.float32([[25, 50]]), max_depth_mm=80).tolist()
         [[nan, 50.0]]
         """
+        if max_depth_mm is not None and not max_depth_mm > 0:
+            raise ValueError(f"max_depth_mm must be above 0, but it is {max_depth_mm:g}")
         shift = self._disparity_from_infinity(result)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             depth = np.where(shift > 0, np.float32(self.focal_px * self.baseline_mm) / shift, np.float32(np.nan))
@@ -273,14 +279,14 @@ class Rig:
         Returns
         -------
         ndarray of float32, shape of ``depth_mm``
-            Disparity in px; NaN where the depth is NaN or not above 0.
+            Disparity in px; NaN where the depth is NaN, masked or not above 0.
 
         Examples
         --------
         >>> float(Rig(500, 320, 240, 5).disparity(100.0))
         25.0
         """
-        depth_mm = np.asarray(depth_mm, np.float32)
+        depth_mm = np.asarray(without_mask(depth_mm), np.float32)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shift = np.float32(self.focal_px * self.baseline_mm) / depth_mm
         return np.asarray(np.where(depth_mm > 0, shift - np.float32(self.doffs), np.nan), np.float32)
@@ -343,7 +349,7 @@ class Rig:
         colors : ndarray of uint8, uint16 or float, shape (h, w), (h, w, 3) or (h, w, 4), optional
             Left image, grey, RGB or RGBA: the colours of the points.
         max_depth_mm : float, optional
-            Leave out points further away.
+            Above 0; leave out points further away.
         min_probability : float, optional
             Leave out points whose probability is lower.
         every : int, optional
@@ -359,7 +365,7 @@ class Rig:
         Raises
         ------
         ValueError
-            ``every`` is below 1, or the sizes of result, colours and rig differ.
+            ``every`` is below 1, ``max_depth_mm`` is not above 0, or the sizes of result, colours and rig differ.
 
         Examples
         --------
@@ -392,7 +398,7 @@ class Rig:
         result : StereoResult or ndarray, shape (h, w)
             Result of a matcher, or its disparity in px.
         max_depth_mm : float, optional
-            Points further away become NaN.
+            Above 0; points further away become NaN.
 
         Returns
         -------
@@ -401,8 +407,10 @@ class Rig:
 
         Raises
         ------
+        TypeError
+            The disparity holds no numbers.
         ValueError
-            The size of the result is not that of the rig, or it has other than two dimensions.
+            As for :meth:`depth`, or the disparity has other than two dimensions.
 
         See Also
         --------
@@ -653,7 +661,9 @@ class Rig:
 
     def _disparity_from_infinity(self, result: StereoResult | Array) -> Array:
         """Disparity plus doffs, float32: 0 for points at infinity."""
-        disparity = np.asarray(result.disparity if isinstance(result, StereoResult) else result, np.float32)
+        disparity: Any = result.disparity if isinstance(result, StereoResult) else result
+        if not (isinstance(result, StereoResult) and type(disparity) is np.ndarray and disparity.dtype == np.float32):
+            disparity = as_disparity_px(disparity)
         if disparity.ndim >= 2:
             self.check_fits(disparity.shape)
-        return disparity + np.float32(self.doffs)
+        return np.asarray(disparity + np.float32(self.doffs))

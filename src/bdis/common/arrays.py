@@ -27,3 +27,26 @@ def size_text(shape: Sequence[int]) -> str:
     '640x480'
     """
     return f"{shape[1]}x{shape[0]}"
+
+
+def without_mask(values: Any) -> Array:
+    """An array as it is, or a masked one as floats with NaN where it is masked: ``np.asarray`` drops masks silently.
+
+    Parameters
+    ----------
+    values : array_like
+
+    Returns
+    -------
+    ndarray
+        As floats if ``values`` is a masked array.
+
+    Examples
+    --------
+    >>> without_mask(np.ma.masked_greater([1, 60], 50)).tolist(), without_mask([1, 60]).tolist()
+    ([1.0, nan], [1, 60])
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values)
+    numbers = values if values.dtype.kind == "f" else values.astype(float)
+    return np.asarray(np.ma.filled(numbers, np.nan))

@@ -8,10 +8,12 @@ from typing import IO, Any
 import numpy as np
 
 from .arrays import Array
+from .printable import printable
 from .reading import MAX_PIXELS
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _MAX_BYTES = 8 * MAX_PIXELS  # of an array
+_BYTES_OF_LETTER = 4
 NUMBERS = "biuf"  # NumPy's letters for kinds of numbers: bool, int, unsigned, float
 NUMBERS_AND_TEXT = "biufU"
 
@@ -102,6 +104,35 @@ class Npz:
         with self._archive.open(f"{name}.npy") as file:
             shape, dtype = _promised(file)
         return dtype.kind in self._kinds and math.prod(shape) <= most
+
+    def texts(self, name: str, most: int, longest: int) -> tuple[str, ...]:
+        r"""An array of text as lines that may be shown.
+
+        Parameters
+        ----------
+        name : str
+            Of the array.
+        most, longest : int
+            As many texts, and of as many characters, are read; more is a ValueError, before memory is taken.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> buffer = io.BytesIO()
+        >>> np.savez(buffer, warnings=np.array(["dark", "red\x1b[31m"]))
+        >>> Npz(buffer.getvalue()).texts("warnings", 9, 99)
+        ('dark', 'red\\x1b[31m')
+        """
+        with self._archive.open(f"{name}.npy") as file:
+            shape, dtype = _promised(file)
+            if dtype.kind != "U" or math.prod(shape) > most or dtype.itemsize > _BYTES_OF_LETTER * longest:
+                expected = f"expected at most {most} texts of {longest} letters"
+                raise ValueError(f"{name} is an array of {dtype} of shape {shape}; {expected}")
+            found = read_npy(file, "U")
+        return tuple(printable(" ".join(str(text).split("\n"))) for text in found.ravel())
 
     def __getitem__(self, name: str) -> Array:
         if name not in self:

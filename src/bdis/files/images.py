@@ -9,6 +9,7 @@ from ..common.arrays import Array
 from ..common.atomic import Place, write_whole
 from ..common.optional import require
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
+from ..matching.images import as_image_array
 from .image_headers import check_header, is_png
 
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pgm", ".ppm")
@@ -69,6 +70,8 @@ def write_image(path: Place, image: Array, *, bgr: bool = False) -> None:
 
     Raises
     ------
+    TypeError
+        The image is None or has a mask.
     ValueError
         An unknown ending, or an image that the format cannot store.
     OSError
@@ -88,7 +91,7 @@ def write_image(path: Place, image: Array, *, bgr: bool = False) -> None:
     ...     read_image(f"{folder}/mask.pgm").shape
     (40, 50)
     """
-    image = np.asarray(image)
+    image = as_image_array(image, "image")
     if image.dtype not in (np.uint8, np.uint16):
         raise ValueError(f"the image has pixels of type {image.dtype}; expected uint8 or uint16")
     ending = Path(path).suffix.lower()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array
+from ..common.arrays import Array, without_mask
 from ..common.atomic import Place, write_whole
 from ..common.npz import Npz, read_npy
 from ..common.printable import printable
@@ -67,7 +67,7 @@ class MapFormat:
 
 def write_map(path: Place, values: Any, name: str, quantity: Quantity) -> None:
     """Write a map in the format of the ending of ``path``; ``name`` is what the caller's parameter is called."""
-    array = np.asarray(values, np.float32)
+    array = np.asarray(without_mask(values), np.float32)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}; expected (height, width)")
     by_ending = {ending: each.encode for each in FORMATS if each.encode is not None for ending in each.endings}

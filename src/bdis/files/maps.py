@@ -6,14 +6,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array
+from ..common.arrays import Array, without_mask
 from ..common.atomic import Place, write_whole
 from ..common.npz import Npz
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
+from ..matching.disparity_px import as_disparity_px, is_int16
 from ..matching.result import StereoResult
 from .map_formats import FloatMap, Quantity, as_map, check_ending, decode_map, read_map, readable, write_map
 
 _KITTI_STEPS = 256.0  # per px
+_MOST_WARNINGS, _LONGEST_WARNING = 20, 500  # sentences and letters in the file of a result
 
 
 def write_disparity(path: Place, disparity: Array) -> None:
@@ -26,12 +28,15 @@ def write_disparity(path: Place, disparity: Array) -> None:
         unknown pixels; ``.pfm`` stores float32 with infinity for unknown pixels, as Middlebury does; ``.png`` stores
         uint16 in steps of 1/256 px with 0 for unknown pixels, as KITTI does.
     disparity : ndarray, shape (h, w)
-        Disparity in px; NaN where unknown.
+        Disparity in px; NaN, infinite or masked where unknown.
 
     Raises
     ------
+    TypeError
+        The disparity holds no numbers.
     ValueError
-        Another ending or shape, or a disparity that a PNG cannot store (negative, or 256 px and more).
+        Another ending or shape, a disparity that a PNG cannot store (negative, or 256 px and more), or one that is not
+        in px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
     OSError
         The file cannot be written; no partial file is left.
     ImportError
@@ -49,7 +54,7 @@ def write_disparity(path: Place, disparity: Array) -> None:
     ...     read_disparity(f"{folder}/disparity.png").tolist()
     [[2.5, nan]]
     """
-    write_map(path, disparity, "disparity", _DISPARITY)
+    write_map(path, as_disparity_px(disparity), "disparity", _DISPARITY)
 
 
 def read_disparity(path: Place) -> NDArray[np.float32]:
@@ -113,7 +118,7 @@ def holds_sixteenths(path: Place) -> bool:
     ...     holds_sixteenths(f"{folder}/disparity.npy")
     True
     """
-    return decode_map(path, _DISPARITY).dtype == np.int16
+    return is_int16(decode_map(path, _DISPARITY))
 
 
 def write_depth(path: Place, depth_mm: Array) -> None:
@@ -126,7 +131,7 @@ def write_depth(path: Place, depth_mm: Array) -> None:
         unknown pixels; ``.pfm`` stores float32 with infinity for unknown pixels; ``.png`` stores uint16 in whole mm
         with 0 for unknown pixels and for depths above 65535 mm.
     depth_mm : ndarray, shape (h, w)
-        Depth in mm; NaN where unknown.
+        Depth in mm; NaN or masked where unknown.
 
     Raises
     ------
@@ -200,9 +205,10 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
     path : str or path-like
         File ending with ``.npz``; an existing file is replaced.
     result : StereoResult
-        Result of a matcher.  Its arrays are stored as disparity, probability and, if it has one, variance.
+        Result of a matcher.  Its arrays are stored as disparity, probability and, if it has one, variance; and if there
+        is something to know, the sentences as warnings.
     depth_mm : ndarray, shape (h, w), optional
-        Depth in mm, stored as depth_mm.
+        Depth in mm, stored as depth_mm; NaN or masked where unknown.
 
     Raises
     ------
@@ -224,16 +230,27 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
     [[0.5]]
     """
     check_ending(path, (".npz",), "a result")
+    if any(np.ma.isMaskedArray(values) for values in (result.disparity, result.probability, result.variance)):
+        result = _without_masks(result)
     arrays = {"disparity": result.disparity, "probability": result.probability}
     if result.variance is not None:
         arrays["variance"] = result.variance
     if depth_mm is not None:
-        arrays["depth_mm"] = np.asarray(depth_mm, np.float32)
+        arrays["depth_mm"] = np.asarray(without_mask(depth_mm), np.float32)
     if result.largest_row_offset > 0:
         arrays |= {"row_offset": np.array(result.row_offset), "row_tilt": np.array(result.row_tilt)}
+    if result.warnings:
+        arrays["warnings"] = np.array([text[:_LONGEST_WARNING] for text in result.warnings[:_MOST_WARNINGS]])
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # the stub takes them for its own keyword
     write_whole(path, buffer.getvalue())
+
+
+def _without_masks(result: StereoResult) -> StereoResult:
+    """What is masked is unknown."""
+    variance = None if result.variance is None else without_mask(result.variance)
+    probability = np.ma.filled(result.probability, 0)
+    return replace(result, disparity=without_mask(result.disparity), probability=probability, variance=variance)
 
 
 def read_result(path: Place) -> StereoResult:
@@ -247,13 +264,15 @@ def read_result(path: Place) -> StereoResult:
     Returns
     -------
     StereoResult
-        With disparity and probability, with variance if the file has one, and by how much rows were corrected.
+        With disparity and probability, with variance if the file has one, by how much rows were corrected, and the
+        warnings.
 
     Raises
     ------
     ValueError
         The file is not a result: it is truncated, its arrays differ in shape or hold no numbers, a probability is not
-        from 0 to 1, a variance is negative, or an array is larger than 8192x8192.
+        from 0 to 1, a variance is negative, an array is larger than 8192x8192, or the warnings are too many or too
+        long.
     OSError
         The file cannot be read.
 
@@ -287,7 +306,8 @@ def _result_of(arrays: Npz) -> StereoResult:
     rows = {name: float(arrays[name]) for name in ("row_offset", "row_tilt") if name in arrays}
     if not np.isfinite(list(rows.values())).all():
         raise ValueError("row_offset and row_tilt must be finite")
-    return StereoResult(**maps, **rows)  # type: ignore[arg-type]  # by name, of the right types
+    warnings = arrays.texts("warnings", _MOST_WARNINGS, _LONGEST_WARNING) if "warnings" in arrays else ()
+    return StereoResult(**maps, **rows, saved_warnings=warnings)  # type: ignore[arg-type]  # by name, of the right types
 
 
 def _disparity_to_png(disparity: FloatMap) -> NDArray[np.uint16]:

@@ -8,7 +8,7 @@ import numpy as np
 from ..cameras.depth_pictures import depth_pictures
 from ..cameras.rgb import as_rgb_bytes, highlights
 from ..cameras.rig import Rig
-from ..common.arrays import Array
+from ..common.arrays import Array, without_mask
 from ..common.atomic import Place, write_whole
 from ..common.optional import require
 from ..display.colors import range_from_zero
@@ -94,9 +94,10 @@ def _maps(
         disparity = np.where(np.isnan(depth.values), np.float32(np.nan), disparity)
     pictures = [disparity_picture(disparity), depth, uncertainty]
     if true_depth_mm is not None:
+        true_depth_mm = without_mask(true_depth_mm)
         error = np.abs(depth.values - true_depth_mm)
         shiny = highlights(left, bgr=bgr)
         title = "depth error (outlined: highlights)" if shiny.any() else "depth error"
-        pictures.append(replace(depth, title="exact depth", values=np.asarray(true_depth_mm)))
+        pictures.append(replace(depth, title="exact depth", values=true_depth_mm))
         pictures.append(MapPicture(title, error, "magma", range_from_zero(error), "mm", shiny))
     return pictures

@@ -16,6 +16,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..vector.cache import prepare
 from ..vector.crew import Threads
+from .disparity_px import as_disparity_px
 from .images import check_pair
 from .matcher import match_in_stages
 from .result import StereoResult
@@ -84,23 +85,13 @@ def check_disparity(disparity: Any, shape: tuple[int, ...], unknown: float | Non
     >>> check_disparity(np.array([[-1.0, 2.5]]), (1, 2), -1).tolist()
     [[nan, 2.5]]
     """
-    given = np.ma.filled(np.ma.asarray(disparity, float), np.nan) if np.ma.isMA(disparity) else np.asarray(disparity)
-    if given.dtype.kind not in "fiu":
-        raise TypeError(f"disparity must be an array of numbers, but it holds {given.dtype}")
-    if given.shape != shape:
-        raise ValueError(f"disparity has the shape {given.shape}, but the images are {shape[1]}x{shape[0]}")
-    if given.dtype == np.int16:
-        raise ValueError(
-            "disparity is int16, which OpenCV uses for 16ths of a px; give px: disparity.astype(np.float32) / 16"
-        )
-    is_unknown = ~np.isfinite(given)
-    if unknown is not None:
-        is_unknown |= given == unknown
-    known = np.where(is_unknown, np.float32(np.nan), given).astype(np.float32)
+    known = as_disparity_px(disparity, unknown=unknown)
+    if known.shape != shape:
+        raise ValueError(f"disparity has the shape {known.shape}, but the images are {shape[1]}x{shape[0]}")
     farthest = np.nanmax(np.abs(known), initial=0)
     if farthest > FARTHEST:
         raise ValueError(f"disparity reaches {farthest:g} px; if that means unknown, pass unknown={farthest:g}")
-    return np.asarray(known)
+    return known
 
 
 def smallest_searched(disparity: Array) -> float:

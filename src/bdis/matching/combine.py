@@ -7,7 +7,9 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.law import share_within
+from .pictures import SmallPair
 from .result import StereoResult
+from .window_means import correlation, window_means
 
 # Chosen with `balanced`, SGBM, BM, ELAS and DIS flow on real, rendered and the authors' pairs; `python -m benchmarks
 # --sections combined` measures it. Half or double of a number changes little, but with half of UNKNOWN_TO_LEADER SGBM's
@@ -19,6 +21,10 @@ UNKNOWN_TO_LEADER = 20.0  # factor on the variance where the leader knows nothin
 FEWEST_COMMON = 100  # pixels that two or all know, to compare their sigmas and disparities
 UNSURE = 1.0  # px^2: with a larger variance all around a pixel, the leader may have missed the surface
 AROUND = 1, 2, 3  # px, steps whose sum is how far around
+# Correlation of the small left images, their median: 0.95 and more of one image that was equalised, made grey or
+# compressed; at most 0.73 with the next frame of a moving camera, 0.53 with other frames of the authors' sets.
+SAME_IMAGE = 0.85
+TEXTURED = 4.0  # grey levels^2, variance of the windows that are compared
 ROWS = 32  # at a time: what is computed of them stays in the cache
 
 
@@ -48,7 +54,8 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     TypeError
         Something else than results.
     ValueError
-        No results, results of different sizes, one without a variance, or one that is negative.
+        No results, results of different sizes or of different left images, one without a variance, or one that is
+        negative or 0 where the disparity is known: no disparity is exact, and such a result would decide everything.
 
     Examples
     --------
@@ -66,6 +73,11 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     shapes = {result.disparity.shape for result in results}
     if len(shapes) > 1:
         raise ValueError(f"the results have different sizes: {' and '.join(map(str, sorted(shapes)))}")
+    for number, result in enumerate(results[1:], 1):
+        if _show_others(results[0].pictures, result.pictures):
+            raise ValueError(
+                f"results[{number}] is of another left image than results[0]: combine takes results of one pair"
+            )
     disparities = np.stack([result.disparity for result in results])
     variances = np.stack([result.known_variance() for result in results])
     known = np.isfinite(disparities) & np.isfinite(variances)
@@ -89,6 +101,23 @@ def _check(result: Any, name: str) -> None:
         )
     if (variance < 0).any():
         raise ValueError(f"{name} has negative variances, down to {np.nanmin(variance):g}; unknown is NaN")
+    if ((variance == 0) & np.isfinite(disparity)).any():
+        raise ValueError(
+            f"{name} has variances of 0, as if its disparities were exact; bdis.assess tells how far to trust them"
+        )
+
+
+def _show_others(first: SmallPair | None, second: SmallPair | None) -> bool:
+    """Whether two results are plainly of different left images; False if nothing tells."""
+    if first is None or second is None or first.px != second.px or first.left.shape != second.left.shape:
+        return False
+    images = [small.left.astype(np.float32) / small.grey for small in (first, second)]
+    is_told = (first.left > 0) & (second.left > 0)
+    for image in images:
+        is_told &= window_means(image * image) - window_means(image) ** 2 > TEXTURED
+    if np.count_nonzero(is_told) < FEWEST_COMMON:
+        return False
+    return bool(np.median(correlation(*images)[is_told]) < SAME_IMAGE)
 
 
 def _most_probable(disparities: Array, variances: Array) -> tuple[Array, Array]:

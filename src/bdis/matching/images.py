@@ -135,14 +135,14 @@ def check_pair(left: Any, right: Any, *, bgr: bool = False) -> tuple[Array, Arra
 
 def check_image(given: Any, name: str, *, bgr: bool = False) -> Array:
     """``given`` as an array (h, w), (h, w, 3) or (h, w, 4) of a supported kind, RGB if it is ``bgr``."""
-    image: Array = given if type(given) is np.ndarray else _as_array(given, name)
+    image: Array = given if type(given) is np.ndarray else as_image_array(given, name)
     shape = image.shape
     if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3, 4)):
         raise ValueError(
             f"{name} has shape {image.shape}; expected (height, width) or (height, width, 3) or (height, width, 4)"
         )
     if image.dtype.char not in _SUPPORTED:
-        raise TypeError(f"{name} has pixels of type {image.dtype}; expected uint8, uint16, float32 or float64")
+        raise unsupported_pixels(image, name)
     if len(shape) == 3 and shape[2] == 1:
         image = image[..., 0]
     if shape[0] < MIN_SIDE_PX or shape[1] < MIN_SIDE_PX:
@@ -150,7 +150,20 @@ def check_image(given: Any, name: str, *, bgr: bool = False) -> Array:
     return as_rgb_order(image) if bgr else image
 
 
-def _as_array(given: Any, name: str) -> Array:
+def as_image_array(given: Any, name: str) -> Array:
+    """``given`` as an array, or an error if it is None or has a mask, which ``np.asarray`` would drop.
+
+    Raises
+    ------
+    TypeError
+        The message has ``name`` and says what to pass instead.
+
+    Examples
+    --------
+    >>> as_image_array(None, "left")
+    Traceback (most recent call last):
+    TypeError: left is None; cv2.imread returns that for a file that is missing or no image
+    """
     if given is None:
         raise TypeError(f"{name} is None; cv2.imread returns that for a file that is missing or no image")
     if isinstance(given, np.ma.MaskedArray):
@@ -159,6 +172,11 @@ def _as_array(given: Any, name: str) -> Array:
             "image.data, ~image.mask"
         )
     return np.asarray(given)
+
+
+def unsupported_pixels(image: Array, name: str) -> TypeError:
+    """The error for an image whose pixels are of a type that no camera gives."""
+    return TypeError(f"{name} has pixels of type {image.dtype}; expected uint8, uint16, float32 or float64")
 
 
 def as_rgb_order(image: Array) -> Array:

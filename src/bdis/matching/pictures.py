@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.arrays import Array
+from .uncorrected_rows import uncorrected_rows
+from .window_means import NOISE, window_means
 
 if TYPE_CHECKING:
     from .result import StereoResult
@@ -23,12 +25,13 @@ FEW_FIT = 0.1
 # than any other by a factor of 1.2 to 3, and than the swapped one by 1.5 to 4.
 CLEARLY_BETTER = 1.4
 UNLIKE_BRIGHTNESS = 1.3  # factor; at 1.4 the error grows by 15 % and coverage shrinks by up to a quarter
+# Of white, the brightest place; the brightest pixel, from which white was told, has a quarter or more, but in floats.
+# With an eighth the error grows by an eighth on rendered tissue and doubles in the colon, with less it grows on.
+UNUSED_RANGE = 0.125
 BLUE_SHARE = 0.75  # of the pixels; tissue in the right order of channels has at most 0.02, any real pair 0.1
 NO_PARALLAX_PX = 0.1
 
-_RADIUS = 2  # px of the small copies, of the windows that are compared
 _ALIKE = 0.6  # correlation of windows that match
-_NOISE = 1.0  # grey levels^2, so that flat windows match nothing
 _BRIGHT, _DARK = 230, 30  # grey levels beyond which colours are not told apart
 
 
@@ -49,6 +52,11 @@ class SmallPair(NamedTuple):
         Some pixels of the left image, red, green and blue of 0 to 255; None for a grey one.
     is_given : bool
         The disparities were given by the user (`bdis.assess`), and only judged.
+    moved : (float, float)
+        The row offset and tilt by which ``right`` was moved up, as in the result; later estimates moved only the finer
+        levels.
+    told_white : float or None
+        Brightness of white if it was told from the brightest pixel; None if it was given, or follows from the type.
     """
 
     left: NDArray[np.int16]
@@ -59,6 +67,8 @@ class SmallPair(NamedTuple):
     largest: float
     colors: Array | None
     is_given: bool = False
+    moved: tuple[float, float] = (0.0, 0.0)
+    told_white: float | None = None
 
 
 def warnings_of(result: StereoResult) -> tuple[str, ...]:
@@ -74,9 +84,12 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
     tuple of str
     """
     is_given = result.pictures is not None and result.pictures.is_given
-    found = [same_picture(result), (unlike_map if is_given else unlike_pictures)(result), differing_rows(result)]
+    same, unlike = same_picture(result), (unlike_map if is_given else unlike_pictures)(result)
+    found = [same, unlike, "" if same or unlike else uncorrected_rows(result)]
+    if not found[2]:
+        found.append(differing_rows(result))
     if result.pictures is not None:
-        found += [unlike_brightness(result.pictures), blue_tissue(result.pictures)]
+        found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
     return tuple(text for text in found if text)
 
 
@@ -169,9 +182,13 @@ def differing_rows(result: StereoResult) -> str:
         return ""
     where = "lower" if result.row_offset > 0 else "higher"
     tilt = "" if result.row_tilt == 0 else f", and {result.largest_row_offset:.1f} px at one border"
+    # An image that is turned has tilted columns as well, which change the disparities and cannot be told from depth.
+    is_tilted = result.largest_row_offset - abs(result.row_offset) > INEXACT_ROWS_PX
+    rows_only = "the rows of this result are corrected, its columns are not"
+    corrected = rows_only if is_tilted else "this result is corrected"
     return (
-        f"the right image lies {abs(result.row_offset):.1f} px {where} than the left one{tilt}: "
-        "this result is corrected, but the calibration is not exact"
+        f"the right image lies {abs(result.row_offset):.1f} px {where} than the left one{tilt}: {corrected}, "
+        f"{'and' if is_tilted else 'but'} the calibration is not exact"
     )
 
 
@@ -195,6 +212,24 @@ def unlike_brightness(small: SmallPair) -> str:
     return (
         f"the {brighter} image is {factor:.1f} times as bright as the {other} one: "
         "with the same exposure more would be known"
+    )
+
+
+def unused_range(small: SmallPair) -> str:
+    """A warning if white was told from a brightest pixel that nothing else comes near; empty if it was not.
+
+    Examples
+    --------
+    >>> image = np.full((48, 64), 160, np.int16)
+    >>> unused_range(SmallPair(image, image, 16, 8, 0, np.inf, None, told_white=65535.0))
+    'the images are read as 0 to 65535, as their brightest pixel has it, but reach only 3.9%: pass bits=, or scale them'
+    """
+    brightest = max(int(small.left.max(initial=0)), int(small.right.max(initial=0))) / (255 * small.grey)
+    if small.told_white is None or not 0 < brightest < UNUSED_RANGE:
+        return ""
+    return (
+        f"the images are read as 0 to {small.told_white:g}, as their brightest pixel has it, but reach only "
+        f"{brightest:.1%}: pass bits=, or scale them"
     )
 
 
@@ -271,21 +306,10 @@ def _correlations(left: Array, right: Array, low: int, high: int) -> Array:
     columns = np.arange(left.shape[1])[:, None] - np.arange(low, high + 1)
     inside = (columns >= 0) & (columns < left.shape[1])
     columns = np.clip(columns, 0, left.shape[1] - 1)
-    left_mean, right_mean = _window_means(left), _window_means(right)
-    left_variance = _window_means(left * left) - left_mean**2
-    right_variance = _window_means(right * right) - right_mean**2
-    covariance = _window_means(left[..., None] * right[:, columns]) - left_mean[..., None] * right_mean[:, columns]
-    found = covariance / np.sqrt(np.maximum(left_variance[..., None] * right_variance[:, columns], _NOISE))
+    left_mean, right_mean = window_means(left), window_means(right)
+    left_variance = window_means(left * left) - left_mean**2
+    right_variance = window_means(right * right) - right_mean**2
+    covariance = window_means(left[..., None] * right[:, columns]) - left_mean[..., None] * right_mean[:, columns]
+    found = covariance / np.sqrt(np.maximum(left_variance[..., None] * right_variance[:, columns], NOISE))
     found[:, ~inside] = -1
     return np.asarray(found)
-
-
-def _window_means(image: Array) -> Array:
-    """Means over the windows around all pixels of (h, w) or (h, w, n); the border is repeated."""
-    side = 2 * _RADIUS + 1
-    for axis in (0, 1):
-        around = [(_RADIUS + 1, _RADIUS) if each == axis else (0, 0) for each in range(image.ndim)]
-        sums = np.cumsum(np.pad(image, around, mode="edge"), axis, dtype=np.float64)
-        image = (np.take(sums, range(side, sums.shape[axis]), axis)
-                 - np.take(sums, range(sums.shape[axis] - side), axis)) / side  # fmt: skip
-    return image

@@ -84,10 +84,12 @@ class Pyramid:
         self._given: list[Pixels] = []
         self._masks: list[Array | None] = [None, None]
         self.bits: int | None = None
+        self._told_white: float | None = None
         self._colors: Array | None = None
         # The coarsest level that still shows what the pictures are.
         large = [n for n in self.images[0] if min(sizes[n]) >= SHORT_SIDE_PX]
         number = max(large, default=min(self.images[0]))
+        self._small_level = number
         self._small = [image.pixels[:, PAD : PAD + image.width] for image in self._pair(number)]
         largest = math.inf if settings.max_disparity is None else settings.max_disparity
         self._small_facts = intensity_scale, 2**number, settings.min_disparity, largest
@@ -121,6 +123,8 @@ class Pyramid:
             ]
         brightest = max(self._given[0].white, self._given[1].white)
         self.bits = None if brightest == 1 else int(brightest).bit_length()
+        is_told = bits is None and images[0].dtype != np.uint8 and brightest > 1
+        self._told_white = brightest if is_told else None
         self._colors = _some_colors(images[0], brightest)
         for side, given in enumerate(self._given):
             if given.channels:
@@ -134,10 +138,13 @@ class Pyramid:
             (self._bytes if given.channels else self._floats)[side].release()
         self._given, self._masks = [], [None, None]
 
-    def small_pair(self) -> SmallPair:
-        """Copies of a coarse level, after `run`."""
+    def small_pair(self, moved: dict[int, tuple[float, float]]) -> SmallPair:
+        """Copies of a coarse level, after `run`; ``moved`` are offset and tilt of rows by which levels are moved."""
         left, right = self._small
-        return SmallPair(left.copy(), right.copy(), *self._small_facts, self._colors)
+        by = moved.get(self._small_level, (0.0, 0.0))
+        return SmallPair(
+            left.copy(), right.copy(), *self._small_facts, self._colors, moved=by, told_white=self._told_white
+        )
 
     def run(self, crew: Crew) -> bool:
         """Fill all levels; True if some pixels were not seen: masked, or exactly black."""

@@ -64,6 +64,8 @@ class StereoResult:
     match_ms : float or None
         Time that the match took, ms, without that of compiling or loading kernels; the first match of a size, which
         makes the buffers, takes longer.  None if it is not known.
+    saved_warnings : tuple of str
+        Those that were saved with the result, if it was read from a file: `warnings` are these then.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class StereoResult:
     bits: int | None = None
     pictures: SmallPair | None = field(default=None, compare=False)
     match_ms: float | None = field(default=None, compare=False)
+    saved_warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return text_of(self)
@@ -97,8 +100,9 @@ class StereoResult:
         """What to know of the pair before this is trusted, a sentence each; empty if nothing looks wrong.
 
         Told are images that are swapped, mirrored, the same twice, of different brightness, of different scenes or with
-        differing rows, and blue tissue.  They are looked for when they are first asked for, which takes some
-        milliseconds, and up to half a second where something is wrong.
+        differing rows, such as those of another zoom, a single pixel that makes all others dark, and blue tissue.  They
+        are looked for when they are first asked for, which takes some milliseconds, and up to half a second where
+        something is wrong.
 
         Examples
         --------
@@ -107,7 +111,7 @@ class StereoResult:
         >>> bdis.StereoMatcher("fast").match(image, image).warnings
         ('left and right are the same picture: its disparity is 0 everywhere, and says nothing about depth',)
         """
-        return warnings_of(self)
+        return self.saved_warnings or warnings_of(self)
 
     @property
     def largest_row_offset(self) -> float:
@@ -209,8 +213,10 @@ class StereoResult:
         ------
         ImportError
             Matplotlib is not installed.
+        TypeError
+            The reference holds no numbers.
         ValueError
-            The reference is of another size.
+            The reference is of another size, or not in px: int16 as OpenCV's matchers give it, or KITTI's uint16.
 
         Examples
         --------

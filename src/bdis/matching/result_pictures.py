@@ -11,6 +11,7 @@ from ..display.card import card
 from ..display.colors import COLORMAPS, bulk_range, range_from_zero
 from ..display.figure import plot_panels
 from ..display.map_picture import MapPicture
+from .disparity_px import as_disparity_px
 
 if TYPE_CHECKING:
     from .result import StereoResult
@@ -73,13 +74,12 @@ def plot_result(result: StereoResult, title: str | None) -> Any:
 
 def plot_comparison(result: StereoResult, reference: StereoResult | Array, title: str | None) -> Any:
     """Draw a result beside a reference; see :meth:`bdis.StereoResult.compare`."""
-    wanted = np.asarray(getattr(reference, "disparity", reference), np.float32)
+    wanted = as_disparity_px(getattr(reference, "disparity", reference), "reference")
     if wanted.shape != result.disparity.shape:
         raise ValueError(
             f"the reference is {size_text(wanted.shape) if wanted.ndim > 1 else wanted.shape} but the result is "
             f"{size_text(result.disparity.shape)}; they must show the same pixels"
         )
-    wanted = np.where(np.isfinite(wanted), wanted, np.nan)
     error = np.abs(result.disparity - wanted)
     span = bulk_range(wanted if np.isfinite(wanted).any() else result.disparity)
     panels = [

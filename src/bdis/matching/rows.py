@@ -146,6 +146,8 @@ class RowAlignment:
         px of the image by which the right image was found to lie lower, at the centre.
     tilt : float
         What is added with every column.
+    moved : dict of int to (float, float)
+        Offset and tilt by which the right image of each level is moved now; none if it is not.
     uneven_px2 : float
         px^2 of the image, by how much rows still differ from place to place; 0 if that was not measured.
     """
@@ -162,6 +164,7 @@ class RowAlignment:
         self._first = min(max(settings.finest_level + 1, FIRST_LEVEL), max(found))
         self.offset = self.tilt = self.uneven_px2 = 0.0
         self._start = 0.0, 0.0
+        self.moved: dict[int, tuple[float, float]] = {}
         self._is_moved = self._was_wrong = self._is_next = False
         white, scale = 255 * settings.intensity_scale, float(settings.intensity_scale)
 
@@ -190,6 +193,7 @@ class RowAlignment:
             self._start = previous.row_offset, previous.row_tilt
         self.offset = self.tilt = self.uneven_px2 = 0.0
         self._is_moved = self._was_wrong = False
+        self.moved.clear()
 
     def correct_known(self, has_hidden: bool, crew: Crew) -> None:
         """Before anything is searched: move the right image by what is known."""
@@ -305,6 +309,7 @@ class RowAlignment:
                 if n in self._views:
                     kernels.mark_usable(self._seen[0][n], seen[n], self._views[n])
         self.offset, self.tilt, self._is_moved = offset, tilt, True
+        self.moved |= dict.fromkeys(range(finest, coarsest + 1), (offset, tilt))
 
     def kernels(self) -> list[Kernel]:
         """The kernels that a match may call if all pixels were seen."""

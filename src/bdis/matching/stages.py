@@ -306,7 +306,7 @@ class Stages:
         memory = None if self.video is None else self.video.memory()
         row_offset, row_tilt = (0.0, 0.0) if self.rows is None else (self.rows.offset, self.rows.tilt)
         variance = arrays[2] if len(arrays) > 2 else None
-        bits, pictures = self.pyramid.bits, self.pyramid.small_pair()
+        bits, pictures = self.pyramid.bits, self.pyramid.small_pair({} if self.rows is None else self.rows.moved)
         return StereoResult(arrays[0], arrays[1], variance, row_offset, row_tilt, memory, bits, pictures, match_ms)
 
     def kernels(self) -> list[Kernel]:
