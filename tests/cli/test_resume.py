@@ -341,6 +341,57 @@ def test_a_resumed_run_with_averaged_frames_has_the_same_bits(tmp_path, monkeypa
     assert not list(parts.glob("resume*"))
 
 
+@pytest.mark.parametrize("changed", ["trust", "disparity", "left", "index", "bytes", "no digest"])
+def test_a_damaged_checkpoint_costs_no_frames(tmp_path, monkeypatch, capsys, changed):
+    """Every later frame was refused with it, and lost; or was averaged with what no frame had."""
+    command = ["run", MOVING, "--save", "depth", "-o"]
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert run([*command, str(whole)]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 7)
+        fails(capsys, [*command, parts], 1, "enough")
+    damage_checkpoint(parts / "resume.npz", changed)
+    capsys.readouterr()
+    assert run([*command, str(parts), "--resume"]) == 0
+    said = capsys.readouterr()
+    assert f"resume.npz in {parts} is damaged or of another version of bdis, and is not used" in said.err
+    assert "7 frames are matched again" in said.err
+    assert contents(parts) == contents(whole)
+    manifest = read_manifest(parts)
+    assert (manifest["state"], manifest["frames"], manifest["lost"]) == ("complete", 12, 0)
+
+
+def damage_checkpoint(path, changed):
+    if changed == "bytes":
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        return
+    arrays = dict(np.load(path))
+    if changed == "no digest":
+        del arrays["sha256"]
+    elif changed == "trust":
+        arrays["trust"][:] = np.nan
+    else:
+        arrays[changed] = arrays[changed] - 1
+    np.savez(path, **arrays)
+
+
+def test_what_is_complete_with_lost_frames_says_how_many(tmp_path, capsys):
+    for view in ("left", "right"):
+        (tmp_path / "clip" / view).mkdir(parents=True)
+        for index in range(4):
+            picture = render("plane", 64, 96, frame=index)
+            bdis.write_image(tmp_path / "clip" / view / f"{index}.png", getattr(picture, view))
+    (tmp_path / "clip" / "right" / "2.png").write_bytes(b"torn")
+    command = ["run", str(tmp_path / "clip"), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]
+    assert run(command) == 0
+    assert "1 frames of the 4" in capsys.readouterr().out
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr().out
+    assert "is complete: 3 frames and 1 lost, which are damaged or missing in the source, nothing to do" in said
+
+
 def test_a_lost_log_of_frames_is_made_again(tmp_path, capsys):
     command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
     assert run(command) == 0

@@ -7,7 +7,7 @@ import math
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -70,7 +70,7 @@ def run(
     try:
         if earlier is not None and is_complete(out, prepared.plan, prepared.about):
             source.close()
-            terminal.say(f"{out} is complete: {earlier['frames']} frames, nothing to do")
+            terminal.say(f"{out} is complete: {earlier['frames']} frames{_lost_of(earlier)}, nothing to do")
             terminal.give({"folder": out, **earlier})
             return
         sending = live.open(opened.rig, request.max_depth_mm)
@@ -86,6 +86,8 @@ def run(
     resumed_after, restart = recording.frames, recording.restart
     if recording.repaired:
         terminal.note(f"{recording.repaired} frames in {out} are missing or incomplete in some output: made again")
+    for name in restart.unusable:
+        terminal.note(f"{name} in {out} is damaged or of another version of bdis, and is not used")
     if recording.repeated > recording.repaired:
         terminal.note(f"{recording.repeated} frames are matched again, as later ones build on them")
     try:
@@ -144,6 +146,12 @@ def _record(
         raise KeyboardInterrupt
     terminal.note(terminal.mode.interrupted)
     sys.exit(128 + stop.signal)
+
+
+def _lost_of(manifest: dict[str, Any]) -> str:
+    """The frames of the source that a recording lacks, for a sentence; empty if there are none."""
+    lost = manifest.get("lost")
+    return f" and {lost} lost, which are damaged or missing in the source" if isinstance(lost, int) and lost else ""
 
 
 def _how_to_resume(recording: Recording, source: Source) -> str:
