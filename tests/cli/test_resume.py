@@ -1,7 +1,9 @@
 """``bdis run`` that is interrupted, killed or has no room, and ``--resume``."""
 
 import errno
+import json
 import os
+import shutil
 import signal
 import subprocess
 from fractions import Fraction
@@ -377,19 +379,64 @@ def damage_checkpoint(path, changed):
     np.savez(path, **arrays)
 
 
-def test_what_is_complete_with_lost_frames_says_how_many(tmp_path, capsys):
+def write_clip(folder, frames=6, scene="plane", ending="png"):
     for view in ("left", "right"):
-        (tmp_path / "clip" / view).mkdir(parents=True)
-        for index in range(4):
-            picture = render("plane", 64, 96, frame=index)
-            bdis.write_image(tmp_path / "clip" / view / f"{index}.png", getattr(picture, view))
-    (tmp_path / "clip" / "right" / "2.png").write_bytes(b"torn")
-    command = ["run", str(tmp_path / "clip"), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]
+        (folder / view).mkdir(parents=True, exist_ok=True)
+        for index in range(frames):
+            bdis.write_image(folder / view / f"{index}.{ending}", getattr(render(scene, 64, 96, frame=index), view))
+    return folder
+
+
+def test_what_is_complete_with_lost_frames_says_how_many(tmp_path, capsys):
+    clip = write_clip(tmp_path / "clip")
+    (clip / "right" / "2.png").write_bytes(b"torn")
+    command = ["run", str(clip), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]
     assert run(command) == 0
-    assert "1 frames of the 4" in capsys.readouterr().out
+    assert "1 frames of the 6" in capsys.readouterr().out
     assert run([*command, "--resume"]) == 0
     said = capsys.readouterr().out
-    assert "is complete: 3 frames and 1 lost, which are damaged or missing in the source, nothing to do" in said
+    assert "is complete: 5 frames and 1 lost, which are damaged or missing in the source, nothing to do" in said
+
+
+@pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "interrupted"])
+def test_another_clip_under_the_names_of_the_first_is_not_its_continuation(tmp_path, capsys, monkeypatch, is_complete):
+    clip = write_clip(tmp_path / "clip", ending="tiff")  # which all have the same size
+    command = ["run", str(clip), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]
+    with monkeypatch.context() as patch:
+        if not is_complete:
+            stop_after(patch, 3)
+        assert run(command) == (0 if is_complete else 1)
+    before = contents(tmp_path / "out")
+    write_clip(clip, scene="tissue", ending="tiff")
+    capsys.readouterr()
+    fails(capsys, [*command, "--resume"], 1, "cannot be continued", "source.content.sha256 was")
+    assert contents(tmp_path / "out") == before
+
+
+def test_a_copy_of_the_clip_with_other_times_is_its_continuation(tmp_path, monkeypatch, capsys):
+    command = ["run", str(write_clip(tmp_path / "clip")), *FAST, "--save", "disparity", "-o"]
+    assert run([*command, str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
+    (tmp_path / "clip").rename(tmp_path / "before")
+    shutil.copytree(tmp_path / "before", tmp_path / "clip", copy_function=shutil.copyfile)
+    assert run([*command, str(tmp_path / "parts"), "--resume"]) == 0
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_a_manifest_that_does_not_tell_the_content_of_its_source_is_continued(tmp_path, monkeypatch, capsys):
+    """As those of earlier versions."""
+    out = tmp_path / "out"
+    command = ["run", str(write_clip(tmp_path / "clip")), *FAST, "--save", "disparity", "-o", str(out)]
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        fails(capsys, command, 1, "enough")
+    manifest = read_manifest(out)
+    del manifest["run"]["source"]["content"]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    assert run([*command, "--resume"]) == 0
+    assert "content" in read_manifest(out)["run"]["source"]
 
 
 def test_a_lost_log_of_frames_is_made_again(tmp_path, capsys):
