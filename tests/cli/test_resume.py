@@ -14,7 +14,14 @@ import pytest
 import bdis
 from bdis.cli.app import run
 from bdis.synthetic.renderer import render
-from bdis.video.recording import read_depth_video, read_frame_log, read_manifest, recording
+from bdis.video.recording import (
+    RecordedDepth,
+    frame_files,
+    read_depth_video,
+    read_frame_log,
+    read_manifest,
+    recording,
+)
 from tests.cli.commands import fails, needs_posix
 from tests.cli.recordings import (
     ENDLESS,
@@ -437,6 +444,107 @@ def test_a_manifest_that_does_not_tell_the_content_of_its_source_is_continued(tm
     (out / "manifest.json").write_text(json.dumps(manifest))
     assert run([*command, "--resume"]) == 0
     assert "content" in read_manifest(out)["run"]["source"]
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_frame_files_with_other_content_of_the_same_size_are_made_again(tmp_path, capsys, preset):
+    command = ["run", MOVING, "--preset", preset, "--save", "depth,left,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before, log = contents(tmp_path), (tmp_path / "frames.csv").read_bytes()
+    depth = [tmp_path / "depth" / f"{index:06d}.tiff" for index in range(12)]
+    first, second = depth[3].read_bytes(), depth[4].read_bytes()
+    depth[3].write_bytes(second)
+    depth[4].write_bytes(first)
+    depth[7].write_bytes(bytes(len(depth[7].read_bytes())))
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    assert "3 frames in" in capsys.readouterr().err
+    assert contents(tmp_path) == before
+    assert (tmp_path / "frames.csv").read_bytes() == log
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_frames_that_another_encoder_has_made_again_are_not_made_again_forever(tmp_path, capsys, monkeypatch):
+    command = ["run", MOVING, *FAST, "--save", "left", "-o", str(tmp_path)]
+    assert run(command) == 0
+    (tmp_path / "left" / "000004.png").write_bytes(b"")
+    with monkeypatch.context() as patch:  # a PNG may end with what no reader looks at
+        patch.setattr(frame_files, "write_image", write_image_and_more)
+        assert run([*command, "--resume"]) == 0
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def write_image_and_more(path, image):
+    bdis.write_image(path, image)
+    path.write_bytes(path.read_bytes() + b"more")
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_another_rig_in_a_complete_recording_is_put_right_and_no_frame_is_matched_again(tmp_path, capsys, preset):
+    command = ["run", MOVING, "--preset", preset, "--save", "depth,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before = contents(tmp_path)
+    text = (tmp_path / "rig.toml").read_text()
+    (tmp_path / "rig.toml").write_text(text.replace("baseline_mm = 5.0", "baseline_mm = 50.0"))
+    assert (tmp_path / "rig.toml").read_text() != text
+    manifest = read_manifest(tmp_path)
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "rig.toml in" in said.err
+    assert "not the rig of this recording: written again" in said.err
+    assert "matched again" not in said.err
+    assert "is complete: 12 frames, no frame to be made again" in said.out
+    assert contents(tmp_path) == before
+    again = read_manifest(tmp_path)
+    assert {**again, "parts": again["parts"][:1]} == manifest
+
+
+def test_files_of_frames_that_no_log_knows_are_told(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    assert run(command) == 0
+    (tmp_path / "depth" / "000999.tiff").write_bytes((tmp_path / "depth" / "000003.tiff").read_bytes())
+    (tmp_path / "depth" / "mine.tiff").write_bytes(b"")  # nobody takes it for a frame
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "has 1 file of frames that are not in frames.csv, such as depth/000999.tiff" in said.err
+    assert "nothing to do" in said.out
+    (tmp_path / "depth" / "000003.tiff").unlink()
+    assert run([*command, "--resume"]) == 0
+    assert "depth/000999.tiff" in capsys.readouterr().err
+
+
+def test_a_frame_that_is_in_the_log_twice_is_kept_once(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "--save", "depth,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before, log = contents(tmp_path), (tmp_path / "frames.csv").read_text()
+    lines = log.splitlines(keepends=True)
+    (tmp_path / "frames.csv").write_text("".join([*lines[:4], lines[3], *lines[4:], *lines[2:4]]))
+    with pytest.raises(ValueError, match="has a frame more than once; bdis run --resume repairs it"):
+        RecordedDepth(tmp_path)
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "has frames more than once: the last line of each is kept" in said.err
+    assert "is complete: 12 frames" in said.out
+    assert contents(tmp_path) == before
+    assert (tmp_path / "frames.csv").read_text() == log
+    assert RecordedDepth(tmp_path).records[-1].index == 11
+
+
+def test_a_log_without_checksums_is_continued(tmp_path, capsys):
+    """As those of earlier versions."""
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    assert run(command) == 0
+    lines = (tmp_path / "frames.csv").read_text().splitlines()
+    (tmp_path / "frames.csv").write_text("".join(f"{line.rpartition(',')[0]}\n" for line in lines))
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
 
 
 def test_a_lost_log_of_frames_is_made_again(tmp_path, capsys):

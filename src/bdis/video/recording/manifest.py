@@ -132,6 +132,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return content
 
 
+def finished_frames(manifest: dict[str, Any]) -> int | None:
+    """How many frames a recording had when it was finished; None if it was not."""
+    return int(manifest["frames"]) if manifest["state"] == "complete" else None
+
+
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
     """Flatten nested dictionaries: {"run": {"every": 1}} becomes {"run.every": 1}."""
     if not isinstance(value, dict):
