@@ -1,7 +1,9 @@
 """``bdis run`` that is interrupted, killed or has no room, and ``--resume``."""
 
 import errno
+import json
 import os
+import shutil
 import signal
 import subprocess
 from fractions import Fraction
@@ -252,6 +254,66 @@ def test_other_settings_or_source_cannot_go_on(tmp_path, monkeypatch, capsys):
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
+def write_clip(folder, frames=6, scene="plane", ending="png"):
+    for view in ("left", "right"):
+        (folder / view).mkdir(parents=True, exist_ok=True)
+        for index in range(frames):
+            bdis.write_image(folder / view / f"{index}.{ending}", getattr(render(scene, 64, 96, frame=index), view))
+    return folder
+
+
+def test_what_is_complete_with_lost_frames_says_how_many(tmp_path, capsys):
+    clip = write_clip(tmp_path / "clip")
+    (clip / "right" / "2.png").write_bytes(b"torn")
+    command = ["run", str(clip), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]
+    assert run(command) == 0
+    assert "1 frames of the 6" in capsys.readouterr().out
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr().out
+    assert "is complete: 5 frames and 1 lost, which are damaged or missing in the source, nothing to do" in said
+
+
+@pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "interrupted"])
+def test_another_clip_under_the_names_of_the_first_is_not_its_continuation(tmp_path, capsys, monkeypatch, is_complete):
+    clip = write_clip(tmp_path / "clip", ending="tiff")  # which all have the same size
+    command = ["run", str(clip), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]
+    with monkeypatch.context() as patch:
+        if not is_complete:
+            stop_after(patch, 3)
+        assert run(command) == (0 if is_complete else 1)
+    before = contents(tmp_path / "out")
+    write_clip(clip, scene="tissue", ending="tiff")
+    capsys.readouterr()
+    fails(capsys, [*command, "--resume"], 1, "cannot be continued", "source.content.sha256 was")
+    assert contents(tmp_path / "out") == before
+
+
+def test_a_copy_of_the_clip_with_other_times_is_its_continuation(tmp_path, monkeypatch, capsys):
+    command = ["run", str(write_clip(tmp_path / "clip")), *FAST, "--save", "disparity", "-o"]
+    assert run([*command, str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
+    (tmp_path / "clip").rename(tmp_path / "before")
+    shutil.copytree(tmp_path / "before", tmp_path / "clip", copy_function=shutil.copyfile)
+    assert run([*command, str(tmp_path / "parts"), "--resume"]) == 0
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_a_manifest_that_does_not_tell_the_content_of_its_source_is_continued(tmp_path, monkeypatch, capsys):
+    """As those of earlier versions."""
+    out = tmp_path / "out"
+    command = ["run", str(write_clip(tmp_path / "clip")), *FAST, "--save", "disparity", "-o", str(out)]
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        fails(capsys, command, 1, "enough")
+    manifest = read_manifest(out)
+    del manifest["run"]["source"]["content"]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    assert run([*command, "--resume"]) == 0
+    assert "content" in read_manifest(out)["run"]["source"]
+
+
 def test_killed_while_the_first_manifest_was_written(tmp_path, capsys):
     (tmp_path / ".manifest.json.0123abcd.part").write_text("{")
     command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
@@ -268,84 +330,3 @@ def test_killed_before_the_first_frame(tmp_path, monkeypatch, capsys):
     assert indices(tmp_path) == []
     assert run([*command, "--resume"]) == 0
     assert check_readable(tmp_path) == 12
-
-
-# --- What is there is verified ----------------------------------------------------------------------------------------
-
-MOVING = "render:tissue,frames=12,height=96,width=128"
-
-
-@pytest.mark.parametrize("preset", ["fast", "balanced"])
-def test_frame_files_that_are_missing_or_empty_are_made_again(tmp_path, capsys, preset):
-    command = ["run", MOVING, "--preset", preset, "--save", "depth,sigma,video", "-o", str(tmp_path)]
-    assert run(command) == 0
-    before = contents(tmp_path)
-    log = (tmp_path / "frames.csv").read_bytes()
-    for index in range(1, 11):
-        (tmp_path / "depth" / f"{index:06d}.tiff").unlink()
-    (tmp_path / "sigma" / "000011.tiff").write_bytes(b"")
-    capsys.readouterr()
-    assert run([*command, "--resume"]) == 0
-    said = capsys.readouterr()
-    assert "nothing to do" not in said.out
-    assert "11 frames in" in said.err
-    assert "made again" in said.err
-    assert contents(tmp_path) == before
-    assert (tmp_path / "frames.csv").read_bytes() == log
-    assert read_manifest(tmp_path)["state"] == "complete"
-    assert run([*command, "--resume"]) == 0
-    assert "nothing to do" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "interrupted"])
-def test_a_deleted_preview_does_not_restart_everything(tmp_path, capsys, monkeypatch, is_complete):
-    command = ["run", SMALL, *FAST, "--save", "depth,video,preview", "-o"]
-    assert run([*command, str(tmp_path / "whole")]) == 0
-    with monkeypatch.context() as patch:
-        if not is_complete:
-            stop_after(patch, 8)
-            fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
-        else:
-            assert run([*command, str(tmp_path / "parts")]) == 0
-    (tmp_path / "parts" / "preview.mp4").unlink()
-    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts" / "depth").iterdir()}
-    capsys.readouterr()
-    assert run([*command, str(tmp_path / "parts"), "--resume"]) == 0
-    assert "nan" not in capsys.readouterr().out
-    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
-    assert all(path.stat().st_mtime_ns == time for path, time in times.items())
-
-
-@pytest.mark.parametrize(("frames", "kept"), [(1, "at the end"), (7, "at the end"), (7, "early"), (11, "never")])
-def test_a_resumed_run_with_averaged_frames_has_the_same_bits(tmp_path, monkeypatch, capsys, frames, kept):
-    """Each frame builds on all before it; a killed process may have kept what the next one needs long ago or never."""
-    command = ["run", MOVING, "--save", "depth,sigma,video,preview", "--range", "20,120", "-o"]
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    assert run([*command, str(whole)]) == 0
-    with monkeypatch.context() as patch:
-        stop_after(patch, frames)
-        if kept != "at the end":
-            write, count = recording.write_checkpoint, [0]
-
-            def write_first(*arguments):
-                count[0] += 1
-                if kept == "early" and count[0] == 1:
-                    write(*arguments)
-
-            patch.setattr(recording, "write_checkpoint", write_first)
-            patch.setattr(recording, "CHECKPOINT_INTERVAL_S", 0.0)
-        fails(capsys, [*command, parts], 1, "enough")
-    assert (parts / "resume.npz").exists() == (kept != "never")
-    assert run([*command, str(parts), "--resume"]) == 0
-    assert contents(parts) == contents(whole)
-    assert not list(parts.glob("resume*"))
-
-
-def test_a_lost_log_of_frames_is_made_again(tmp_path, capsys):
-    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
-    assert run(command) == 0
-    before = contents(tmp_path)
-    (tmp_path / "frames.csv").unlink()
-    assert run([*command, "--resume"]) == 0
-    assert contents(tmp_path) == before
-    assert indices(tmp_path) == list(range(12))

@@ -157,6 +157,15 @@ def test_factors_no_setting_can_have_are_refused():
             fit_errors([errors_of(factor, seed=seed) for seed in range(3)])
 
 
+@pytest.mark.parametrize(("factor", "is_likely"), [(0.1, False), (0.25, True), (4.5, True), (58.7, False)])
+def test_a_factor_that_no_camera_needs_speaks_against_the_reference(factor, is_likely):
+    """As that of a reference which is off by 5 px; relative to the shipped sigma and not to that of the settings."""
+    frames = [errors_of(factor, seed=seed) for seed in range(3)]
+    for fit in (fit_errors(frames), fit_errors([errors_of(1.0, seed=seed) for seed in range(3)], factor)):
+        found = [text for text in fit.warnings if "the reference or the rig does not fit these images" in text]
+        assert len(found) == (0 if is_likely else 1)
+
+
 def test_variance_of_the_paper_is_refused():
     with pytest.raises(ValueError, match="leave it out"):
         fit_certainty(scenes([0]), replace(FAST, variance="paper"))

@@ -57,7 +57,7 @@ def _frame_log(folder: Path, content: bytes) -> None:
 
 def _checkpoint(folder: Path, content: bytes) -> None:
     written(folder, CHECKPOINT, content)
-    for found in read_checkpoints(folder):
+    for found in read_checkpoints(folder)[0]:
         assert found.index >= 0
         assert found.result.disparity.dtype == np.float32
         assert found.result.disparity.ndim == 2

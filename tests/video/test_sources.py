@@ -128,6 +128,32 @@ def test_a_folder_without_pairs_says_what_was_looked_for(tmp_path):
         open_source(tmp_path)
 
 
+@pytest.mark.parametrize("view", ["left", "right"])
+def test_two_files_for_the_same_view_of_a_frame_are_refused_and_neither_is_dropped(tmp_path, view):
+    for name in ("left/1.png", "left/2.png", "right/1.png", "right/2.png", f"{view}/1.jpg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=rf"{view}/1\.(jpg|png) and 1\.(jpg|png) are both the same frame"):
+        open_source(tmp_path)
+    with pytest.raises(ValueError, match="are both the same frame"):
+        open_source(tmp_path / "left", tmp_path / "right")
+
+
+def test_the_fingerprint_of_a_data_set_or_a_bag_tells_it_from_another(tmp_path):
+    write_rendered(tmp_path / "plane", "plane", frames=2, height=HEIGHT, width=WIDTH)
+    write_rendered(tmp_path / "tissue", "tissue", frames=2, height=HEIGHT, width=WIDTH)
+    plane, tissue = (open_source(tmp_path / scene).fingerprint for scene in ("plane", "tissue"))
+    assert plane != tissue
+    assert plane == open_source(tmp_path / "plane").fingerprint
+    bag = tmp_path / "bag"
+    bag.mkdir()
+    (bag / "bag_0.mcap").write_bytes(b"one")
+    before = open_source(bag).fingerprint
+    (bag / "bag_0.mcap").write_bytes(b"three")
+    assert (before["bytes"], open_source(bag).fingerprint["bytes"]) == (3, 5)
+    assert open_source("render:plane").fingerprint == {}
+
+
 def test_views_whose_names_have_nothing_in_common_are_refused(tmp_path):
     write_pairs(tmp_path, [("left/a.png", "right/b.png")])
     write_image(tmp_path / "left/c.png", flat_pair(1)[0])

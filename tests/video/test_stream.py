@@ -4,6 +4,7 @@ import itertools
 import logging
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,6 +119,16 @@ def test_video_mode_gives_each_frame_the_one_before():
     given.clear()
     assert len(list(DepthStream(File(4), Spy("fast"), video=False))) == 4
     assert given == [None] * 4
+
+
+def test_a_result_to_begin_after_that_is_refused_ends_the_stream_and_loses_no_frames():
+    matcher = StereoMatcher("balanced")
+    before = matcher.match(*views())
+    memory = replace(before.memory, trust=np.full_like(before.memory.trust, np.nan))
+    running = DepthStream(File(4), matcher, previous=replace(before, memory=memory))
+    with pytest.raises(ValueError, match="a file: the result of frame 0, after which to begin, is refused: .*trust"):
+        list(running)
+    assert running.statistics().damaged == 0
 
 
 def test_start_stop_and_every(matcher):

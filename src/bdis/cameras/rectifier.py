@@ -15,10 +15,10 @@ from ..matching.images import as_image_array, unsupported_pixels
 from .formats.matrices import check_rotation
 from .rig import Rig
 
-_REMAPPED = (np.uint8, np.uint16, np.int16, np.float32, np.float64)  # types of pixels that OpenCV remaps
-
 if TYPE_CHECKING:
     from .calibration import StereoCalibration
+
+_REMAPPED = (np.uint8, np.uint16, np.int16, np.float32, np.float64)  # types of pixels that OpenCV remaps
 
 
 class Rectifier:

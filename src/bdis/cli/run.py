@@ -7,7 +7,7 @@ import math
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,7 @@ from .video_source import FrameWarnings, SourceOptions
 if TYPE_CHECKING:
     from ..video.recording import Recording
     from ..video.recording.picture_warnings import PictureWarnings
+    from ..video.recording.run_request import PreparedRun
     from ..video.sources import Source
     from ..video.stream.depth_stream import DepthStream
 
@@ -55,7 +56,7 @@ def run(
     continues.
     """
     from ..matching.matcher import StereoMatcher
-    from ..video.recording import Recording, check_new, is_complete, read_manifest
+    from ..video.recording import Recording, check_new, read_manifest
     from ..video.recording.picture_warnings import PictureWarnings
     from ..video.recording.run_request import TIME_TOLERANCE_S
     from ..video.stream.depth_stream import DepthStream
@@ -68,10 +69,9 @@ def run(
     opened, warnings, sending = prepared.opened, FrameWarnings(), LiveOutputs([])
     source = opened.source
     try:
-        if earlier is not None and is_complete(out, prepared.plan, prepared.about):
+        if earlier is not None and _is_done(out, prepared):
             source.close()
-            terminal.say(f"{out} is complete: {earlier['frames']} frames, nothing to do")
-            terminal.give({"folder": out, **earlier})
+            _say_complete(out, prepared, earlier, "nothing to do")
             return
         sending = live.open(opened.rig, request.max_depth_mm)
         matcher = StereoMatcher(prepared.settings)
@@ -84,10 +84,13 @@ def run(
         sending.close()
         raise
     resumed_after, restart = recording.frames, recording.restart
-    if recording.repaired:
-        terminal.note(f"{recording.repaired} frames in {out} are missing or incomplete in some output: made again")
-    if recording.repeated > recording.repaired:
-        terminal.note(f"{recording.repeated} frames are matched again, as later ones build on them")
+    _say_restart(recording)
+    if recording.is_whole:
+        source.close()
+        sending.close()
+        recording.close("complete")
+        _say_complete(out, prepared, read_manifest(out), "no frame to be made again")
+        return
     try:
         stream = DepthStream(
             source, matcher, opened.camera,
@@ -105,6 +108,51 @@ def run(
     recording.remarks = lambda: {**pictures.entries(), **sending.entries(), "calibration_remarks": opened.remarks}
     coverage = _record(recording, stream, prepared.total, pictures, sending)
     report(opened, recording, stream, warnings, pictures, sending, request.preset, resumed_after, coverage)
+    if resume:
+        _warn_of_foreign_files(out, prepared)
+
+
+def _is_done(out: Path, prepared: PreparedRun) -> bool:
+    from ..video.recording import is_complete
+
+    with terminal.working("verifying what is there"):
+        return is_complete(out, prepared.plan, prepared.about)
+
+
+def _say_complete(out: Path, prepared: PreparedRun, manifest: dict[str, Any], what: str) -> None:
+    _warn_of_foreign_files(out, prepared)
+    lost = manifest.get("lost")
+    lost_text = (
+        f" and {lost} lost, which are damaged or missing in the source" if isinstance(lost, int) and lost else ""
+    )
+    terminal.say(f"{out} is complete: {manifest['frames']} frames{lost_text}, {what}")
+    terminal.give({"folder": out, **manifest})
+
+
+def _say_restart(recording: Recording) -> None:
+    """What of an earlier run cannot be used."""
+    out, restart = recording.folder, recording.restart
+    if recording.has_lost_rig:
+        terminal.note(f"rig.toml in {out} is missing or not the rig of this recording: written again")
+    if recording.repeated_records:
+        terminal.note(f"frames.csv in {out} has frames more than once: the last line of each is kept")
+    if recording.repaired:
+        terminal.note(f"{recording.repaired} frames in {out} are missing, incomplete or changed: made again")
+    for name in restart.unusable:
+        terminal.note(f"{name} in {out} is damaged or of another version of bdis, and is not used")
+    if recording.repeated > recording.repaired and not recording.is_whole:
+        terminal.note(f"{recording.repeated} frames are matched again, as later ones build on them")
+
+
+def _warn_of_foreign_files(out: Path, prepared: PreparedRun) -> None:
+    from ..video.recording import find_foreign_files
+
+    if found := find_foreign_files(out, prepared.plan.save):
+        count = "1 file" if len(found) == 1 else f"{len(found)} files"
+        terminal.warn(
+            f"{out} has {count} of frames that are not in frames.csv, such as {found[0].relative_to(out)}: "
+            "they are not of this recording"
+        )
 
 
 def _record(

@@ -104,7 +104,7 @@ def begin(job: Job) -> Done:
     if run.opened.source.is_live:
         raise ValueError(f"{run.opened.source.name} is live: a batch is of recordings that have an end")
     if job.folder.exists() and any(job.folder.iterdir()):
-        if not (job.folder / MANIFEST).is_file() or not is_complete(job.folder, run.plan, run.about):
+        if not (job.folder / MANIFEST).is_file() or not is_complete(job.folder, run.plan, run.about, has_content=False):
             raise FileExistsError(f"{job.folder} is not empty, and is not a recording that this batch has finished")
         return Done(int(read_manifest(job.folder)["frames"]), _since(start), socket.gethostname())
     matcher = _matcher(run.settings)

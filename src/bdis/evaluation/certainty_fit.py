@@ -30,6 +30,7 @@ from .summary import counted
 SHARE = 0.95  # of the errors that shall lie in the interval of that share
 MIN_FRAMES = 3
 MIN_PIXELS = 1000  # of a frame: fewer leave less than 50 beyond the interval
+LIKELY_SCALE = 0.2, 5.0  # of any cameras; intervals that are further off are so for another reason
 LARGEST_RATIO = 2.0  # between the factors of two frames that are still called alike
 SHARES = np.linspace(0.02, 0.98, 49)  # at which a reliability curve is sampled
 # 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; beyond, 1.96 + 2.4 / degrees is right to 0.3 %.
@@ -310,7 +311,7 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> Certa
         sigma_scale=scale,
         frames=factors,
         rig=None if rig is None else replace(rig, sigma_scale=scale),
-        warnings=[*left_out(frames), *_doubts(factors, len(rigs))],
+        warnings=[*_misfit(scale), *left_out(frames), *_doubts(factors, len(rigs))],
     )
 
 
@@ -363,6 +364,17 @@ def left_out(frames: Sequence[FrameErrors]) -> list[str]:
     return [
         f"{text}; left out" if counts[kind] == 1 else f"{text}; left out, like {counts[kind] - 1} more"
         for kind, text in first.items()
+    ]
+
+
+def _misfit(scale: float) -> list[str]:
+    """What speaks against the reference or the rig."""
+    least, most = LIKELY_SCALE
+    if least <= scale <= most:
+        return []
+    return [
+        f"the reference or the rig does not fit these images: sigma would have to be {scale:.3g} times what it is, and "
+        f"{least:g} to {most:g} times are expected; compare a disparity map with its reference before this is used"
     ]
 
 

@@ -30,13 +30,13 @@ def is_bag(place: str) -> bool:
     path = Path(place)
     try:
         if path.is_dir():
-            return (path / "metadata.yaml").is_file() or bool(_files_in(path))
+            return (path / "metadata.yaml").is_file() or bool(bag_files(path))
         return path.suffix.lower() in FORMATS and path.is_file()
     except (OSError, ValueError):  # a text that is no path, or a folder that may not be read
         return False
 
 
-def _files_in(folder: Path) -> list[Path]:
+def bag_files(folder: Path) -> list[Path]:
     """The files of a ROS 2 bag, in the order of the numbers in their names."""
     found = [path for path in folder.iterdir() if path.suffix.lower() in (".mcap", ".db3")]
     return sorted(found, key=lambda path: (len(path.name), path.name))
@@ -79,7 +79,7 @@ class Bag:
     """
 
     def __init__(self, place: Path):
-        paths = _files_in(place) if place.is_dir() else [place]
+        paths = bag_files(place) if place.is_dir() else [place]
         if not paths:
             packed = [path.name for path in place.iterdir() if path.suffix == ".zstd"]
             advice = f"; unpack {printable(packed[0])} first (zstd -d)" if packed else ""

@@ -2,13 +2,15 @@
 
 from .bag_output import BagPlan
 from .clip_range import range_of_clip
+from .completeness import is_complete
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo, read_depth_video
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
+from .inventory import RIG_FILE, find_foreign_files
 from .manifest import MANIFEST, read_manifest
 from .outputs import BAGS, OUTPUTS, Output, RecordingPlan
 from .preview_video import PREVIEW_VIDEO, PreviewVideo
 from .recorded import RecordedDepth, RecordedFrame
-from .recording import RIG_FILE, Recording, is_complete
+from .recording import Recording
 from .recording_folder import check_new
 from .restart import Restart
 from .writer import FrameWriter
@@ -36,6 +38,7 @@ __all__ = [
     "RecordingPlan",
     "Restart",
     "check_new",
+    "find_foreign_files",
     "is_complete",
     "range_of_clip",
     "read_depth_video",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import math
@@ -20,6 +21,7 @@ from ...matching.result import FrameMemory, StereoResult
 from ...matching.settings import Settings
 
 CHECKPOINT = "resume.npz"
+_DIGEST = "sha256"
 _EARLIER = "resume.earlier.npz"  # after a power cut the newest may be ahead of the videos
 
 
@@ -56,20 +58,38 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     }
     if memory is not None:
         arrays |= {"left": memory.left, "trust": memory.trust, "settings": json.dumps(asdict(memory.settings))}
+    stored = {name: np.asarray(value) for name, value in arrays.items()}
     content = io.BytesIO()
-    np.savez(content, **arrays)  # type: ignore[arg-type]
+    np.savez(content, **stored, **{_DIGEST: np.asarray(_digest(stored))})  # type: ignore[arg-type]
     with contextlib.suppress(FileNotFoundError):
         os.replace(folder / CHECKPOINT, folder / _EARLIER)
     write_whole(folder / CHECKPOINT, content.getvalue())
 
 
-def read_checkpoints(folder: Path) -> list[Checkpoint]:
-    """All checkpoints of a recording, the newest first; those that cannot be read are left out."""
-    found = []
+def read_checkpoints(folder: Path) -> tuple[list[Checkpoint], list[str]]:
+    """All checkpoints of a recording that are as they were written, and the names of the files that are not.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the recording.
+
+    Returns
+    -------
+    found : list of Checkpoint
+        The newest first.
+    unusable : list of str
+        Files that are damaged, or were written by a version of bdis that stored something else.
+    """
+    found, unusable = [], []
     for name in (CHECKPOINT, _EARLIER):
-        with contextlib.suppress(Exception):  # zipfile and NumPy raise many kinds for damaged content
+        try:
             found.append(_read(folder / name))
-    return found
+        except FileNotFoundError:
+            continue
+        except Exception:  # zipfile and NumPy raise many kinds for damaged content
+            unusable.append(name)
+    return found, unusable
 
 
 def remove_checkpoints(folder: Path) -> None:
@@ -79,7 +99,10 @@ def remove_checkpoints(folder: Path) -> None:
 
 
 def _read(path: Path) -> Checkpoint:
-    arrays = Npz(read_limited(path, MAX_IMAGE_BYTES), NUMBERS_AND_TEXT)
+    file = Npz(read_limited(path, MAX_IMAGE_BYTES), NUMBERS_AND_TEXT)
+    arrays = {name: file[name] for name in file.names()}
+    if str(arrays.pop(_DIGEST)) != _digest(arrays):
+        raise ValueError
     memory = None
     if "left" in arrays:
         settings = Settings(**parse_json(str(arrays["settings"])))
@@ -92,7 +115,17 @@ def _read(path: Path) -> Checkpoint:
     return Checkpoint(index, result)
 
 
-def _map(arrays: Npz, name: str, kind: type) -> Array:
+def _digest(arrays: dict[str, Array]) -> str:
+    """SHA-256 of all that is kept: a value that could be right is not told from a changed one by its range."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _map(arrays: dict[str, Array], name: str, kind: type) -> Array:
     found = arrays[name]
     if found.ndim != 2 or found.dtype != kind:
         raise ValueError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -50,7 +51,6 @@ class FrameFiles(FrameWriter):
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:
         path = frame_file(self._folder, frame.index, self._ending)
         self._write_file(path, frame, depth_mm, self._rig, self._max_depth_mm)
-        self.file_bytes = path.stat().st_size
 
     def append(self, path: Path, records: Sequence[FrameRecord]) -> None:
         for record in records:
@@ -70,6 +70,20 @@ def frame_file(folder: Path, index: int, ending: str) -> Path:
     '000007.tiff'
     """
     return folder / f"{index:06d}.{ending}"
+
+
+def crc32_of(paths: Sequence[Path]) -> int:
+    """CRC-32 of the content of files, one after the other; 0 if there are none.
+
+    Raises
+    ------
+    OSError
+        One cannot be read.
+    """
+    found = 0
+    for path in paths:
+        found = zlib.crc32(path.read_bytes(), found)
+    return found
 
 
 def write_left_file(

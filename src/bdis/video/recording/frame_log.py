@@ -36,6 +36,8 @@ class FrameRecord:
         Frames that were damaged or missing since the one before it.
     file_bytes : int
         Size of all its files together; 0 if it has none of its own.
+    file_crc32 : int
+        CRC-32 of their content, one after the other as in ``--save``; 0 if it has none, or an earlier version wrote it.
     """
 
     index: int
@@ -49,11 +51,12 @@ class FrameRecord:
     suspect: int = 0
     lost_before: int = 0
     file_bytes: int = 0
+    file_crc32: int = 0
 
 
 _NAMES = [field.name for field in fields(FrameRecord)]
-_EARLIER_NAMES = _NAMES[:-2]  # of earlier versions
-_INTEGERS = ("index", "suspect", "lost_before", "file_bytes")
+_EARLIER_NAMES = _NAMES[:-3], _NAMES[:-1]  # of earlier versions
+_INTEGERS = ("index", "suspect", "lost_before", "file_bytes", "file_crc32")
 
 
 class FrameLog:
@@ -135,7 +138,7 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
     """
     header, *lines = read_text(path, MAX_TEXT_BYTES).split("\n")
     names = header.split(",")
-    if names not in (_NAMES, _EARLIER_NAMES):
+    if names not in (_NAMES, *_EARLIER_NAMES):
         raise ValueError(f"{path} begins with {header[:60]!r}; expected {','.join(_NAMES)}")
     records = []
     for number, line in enumerate(lines[:-1], 2):  # what follows the last line feed is not complete
@@ -149,6 +152,18 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
     return records
 
 
+def replace_records(path: Place, changed: dict[int, FrameRecord]) -> None:
+    """Put other records in the places of those of the same frames; the log is written as a whole, or not at all.
+
+    Raises
+    ------
+    OSError, ValueError
+        As :func:`read_frame_log`; or it cannot be written, and stays as it was.
+    """
+    if changed:
+        FrameLog(path, [changed.get(record.index, record) for record in read_frame_log(path)]).close()
+
+
 def _record(names: list[str], parts: list[str]) -> FrameRecord:
     values: dict[str, Any] = {name: int(part) if name in _INTEGERS else float(part) for name, part in zip(names, parts)}
     record = FrameRecord(**values)
@@ -159,9 +174,9 @@ def _record(names: list[str], parts: list[str]) -> FrameRecord:
 
 def _texts(record: FrameRecord) -> list[str]:
     """The fields of a record as text; the time keeps all digits, so that it is read back exactly."""
-    index, time_s, *times, coverage, suspect, lost_before, file_bytes = astuple(record)
-    texts = [f"{value:.3f}" for value in times]
-    return [str(index), repr(float(time_s)), *texts, f"{coverage:.4f}", str(suspect), str(lost_before), str(file_bytes)]
+    index, time_s, *times, coverage, suspect, lost_before, file_bytes, file_crc32 = astuple(record)
+    texts = [*(f"{value:.3f}" for value in times), f"{coverage:.4f}"]
+    return [str(index), repr(float(time_s)), *texts, *map(str, (suspect, lost_before, file_bytes, file_crc32))]
 
 
 def _line(texts: list[str]) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from .frame_files import frame_file
+from ...cameras.rig import Rig
+from .frame_files import crc32_of, frame_file
 from .frame_log import FRAME_LOG, FrameRecord, read_frame_log
 from .outputs import OUTPUTS
+
+RIG_FILE = "rig.toml"
 
 
 @dataclass(frozen=True)
@@ -17,17 +20,20 @@ class Inventory:
     Attributes
     ----------
     records : list of FrameRecord
-        The log of frames.
+        The log of frames, with one record of each.
     lacking : dict of str to set of int
         Numbers of the frames in the source that each output does not have, or not completely; outputs that have all
         are left out.
     kept : dict of str to int
         How many frames of each video can be kept.
+    repeated_records : int
+        Records of the log that were left out, as a later one is of the same frame.
     """
 
     records: list[FrameRecord]
     lacking: dict[str, set[int]]
     kept: dict[str, int]
+    repeated_records: int = 0
 
     @property
     def lost_frames(self) -> set[int]:
@@ -35,10 +41,12 @@ class Inventory:
         return set().union(*self.lacking.values())
 
 
-def take_inventory(folder: Path, save: tuple[str, ...], finished_frames: int | None) -> Inventory:
+def take_inventory(
+    folder: Path, save: tuple[str, ...], finished_frames: int | None, *, has_content: bool = True
+) -> Inventory:
     """Look at what is in the folder of a recording.
 
-    Of the files of a frame, existence and size are checked; of a video or a bag, its frames are counted.
+    Of the files of a frame, existence, size and content are checked; of a video or a bag, its frames are counted.
 
     Parameters
     ----------
@@ -49,17 +57,19 @@ def take_inventory(folder: Path, save: tuple[str, ...], finished_frames: int | N
     finished_frames : int or None
         How many frames it had when it was finished; None if it was not.  Then videos are cut to where they can be
         continued with the same bits.
+    has_content : bool
+        Whether files of frames are read and compared with the checksums of the log.
 
     Returns
     -------
     Inventory
     """
     path = folder / FRAME_LOG
-    records = read_frame_log(path) if path.is_file() else []
+    logged = read_frame_log(path) if path.is_file() else []
+    records = list({record.index: record for record in logged}.values())
     lacking: dict[str, set[int]] = {}
     kept: dict[str, int] = {}
-    files = {name: OUTPUTS[name].path for name in save if OUTPUTS[name].ending is not None}
-    damaged = {record.index for record in records if not _has_files(folder, record, files)}
+    damaged = {record.index for record in records if not _has_files(folder, record, save, has_content)}
     for name in save:
         output = OUTPUTS[name]
         if output.is_video:
@@ -69,19 +79,64 @@ def take_inventory(folder: Path, save: tuple[str, ...], finished_frames: int | N
             kept[name] = frames
             missing = {record.index for record in records[frames:]}
         else:
-            missing = damaged if name in files else set()
+            missing = damaged if output.ending is not None else set()
         if missing:
             lacking[name] = missing
-    return Inventory(records, lacking, kept)
+    return Inventory(records, lacking, kept, len(logged) - len(records))
 
 
-def _has_files(folder: Path, record: FrameRecord, files: dict[str, str]) -> bool:
-    """Whether all files of a frame are there, and as large as they were when they were written."""
+def files_of_frame(folder: Path, index: int, save: tuple[str, ...]) -> list[Path]:
+    """The files that a frame of a recording has of its own, in the order of its outputs.
+
+    >>> [path.name for path in files_of_frame(Path("out"), 7, ("depth", "video", "left"))]
+    ['000007.tiff', '000007.png']
+    """
+    outputs = (OUTPUTS[name] for name in save)
+    return [frame_file(folder / each.path, index, each.ending) for each in outputs if each.ending is not None]
+
+
+def has_rig(folder: Path, rig: Rig | None) -> bool:
+    """Whether the file of the rig says what it should; true if there should be none."""
     try:
-        sizes = [
-            frame_file(folder / path, record.index, OUTPUTS[name].ending or "").stat().st_size
-            for name, path in files.items()
-        ]
+        return rig is None or Rig.load(folder / RIG_FILE) == rig
+    except (OSError, ValueError):
+        return False
+
+
+def find_foreign_files(folder: Path, save: tuple[str, ...]) -> list[Path]:
+    """Files that are named like those of a frame, but of none that is in the log.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of a recording that is complete; in one that is not, they are of frames that were about to be logged.
+    save : tuple of str
+        Names of its outputs.
+
+    Returns
+    -------
+    list of Path
+        In order.
+    """
+    path = folder / FRAME_LOG
+    known = {record.index for record in read_frame_log(path)} if path.is_file() else set()
+    found = []
+    for output in (OUTPUTS[name] for name in save):
+        if output.ending is None or not (folder / output.path).is_dir():
+            continue
+        for file in sorted((folder / output.path).glob(f"*.{output.ending}")):
+            number = file.stem
+            if number.isascii() and number.isdigit() and len(number) >= 6 and int(number) not in known:
+                found.append(file)
+    return found
+
+
+def _has_files(folder: Path, record: FrameRecord, save: tuple[str, ...], has_content: bool) -> bool:
+    """Whether all files of a frame are there, and are as they were when they were written."""
+    files = files_of_frame(folder, record.index, save)
+    try:
+        if sum(path.stat().st_size for path in files) != record.file_bytes:
+            return False
+        return not (has_content and record.file_crc32) or crc32_of(files) == record.file_crc32
     except OSError:
         return False
-    return sum(sizes) == record.file_bytes

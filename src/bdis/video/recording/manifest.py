@@ -19,6 +19,7 @@ _KINDS: dict[str, type | UnionType] = {  # of what a recording is continued from
     "state": str, "run": dict, "calibration": dict | None, "parts": list, "frames": int,
 }  # fmt: skip
 _MAY_DIFFER = ("run.settings.threads",)
+_ADDED = "run.source.content"  # manifests of earlier versions do not say it
 
 
 class Manifest:
@@ -66,7 +67,9 @@ class Manifest:
         changed = [
             f"{name.removeprefix('run.')} was {_text(before.get(name))}, now {_text(now.get(name))}"
             for name in dict.fromkeys([*before, *now])
-            if before.get(name) != now.get(name) and name not in _MAY_DIFFER
+            if before.get(name) != now.get(name)
+            and name not in _MAY_DIFFER
+            and not (name.startswith(_ADDED) and name not in before)
         ]
         if changed:
             raise ValueError(f"the recording in {self._path.parent} cannot be continued: {'; '.join(changed)}")
@@ -127,6 +130,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         if name not in content or not isinstance(content[name], kinds):
             raise ValueError(f"{path} is damaged: {name} is missing or of the wrong kind")
     return content
+
+
+def finished_frames(manifest: dict[str, Any]) -> int | None:
+    """How many frames a recording had when it was finished; None if it was not."""
+    return int(manifest["frames"]) if manifest["state"] == "complete" else None
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

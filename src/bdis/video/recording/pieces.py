@@ -18,11 +18,12 @@ from ...matching.matcher import StereoMatcher
 from ..opened_source import frame_at
 from ..stream.depth_stream import DepthStream
 from .frame_log import FRAME_LOG, FrameLog, FrameRecord, read_frame_log
+from .inventory import RIG_FILE
 from .manifest import read_manifest
 from .outputs import COUNT, OUTPUTS, Earlier, RecordingPlan
 from .picture_warnings import FIRST_CHECKS, PictureWarnings, joined_entries
 from .preview_video import PREVIEW_PART
-from .recording import RIG_FILE, Recording, manifest_of, outputs_of
+from .recording import Recording, manifest_of, outputs_of
 from .run_request import PreparedRun
 
 OVERLAP = 10  # frames before a piece that are matched for the memory of its first one; docs/cluster.md: what 1 does

@@ -20,9 +20,9 @@ from .bag_output import BagPlan
 from .depth_video import DEPTH_VIDEO, read_depth_video
 from .frame_files import frame_file
 from .frame_log import FRAME_LOG, FrameRecord, read_frame_log
+from .inventory import RIG_FILE
 from .manifest import read_manifest
 from .outputs import BAGS, OUTPUTS
-from .recording import RIG_FILE
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class RecordedDepth:
         self.records = read_frame_log(folder / FRAME_LOG)
         if not self.records:
             raise ValueError(f"the recording in {folder} has no frames")
+        if len({record.index for record in self.records}) < len(self.records):
+            raise ValueError(f"{folder / FRAME_LOG} has a frame more than once; bdis run --resume repairs it")
         saved = self.manifest["run"].get("save")
         self._saved = {name for name in OUTPUTS if name in saved} if isinstance(saved, list) else set()
         self._bag = next((OUTPUTS[name].path for name in BAGS if name in self._saved), None)

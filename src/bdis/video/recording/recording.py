@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,15 +17,15 @@ from ..stream.depth_stream import DepthFrame
 from ..stream.statistics import StreamStatistics
 from .checkpoint import Checkpoint, remove_checkpoints, write_checkpoint
 from .depth_video import MOST_STEPS
-from .frame_log import FRAME_LOG, FrameLog, FrameRecord
-from .inventory import Inventory, take_inventory
-from .manifest import MANIFEST, Manifest, read_manifest
+from .frame_files import crc32_of
+from .frame_log import FRAME_LOG, FrameLog, FrameRecord, replace_records
+from .inventory import RIG_FILE, Inventory, files_of_frame, has_rig, take_inventory
+from .manifest import MANIFEST, Manifest, finished_frames, read_manifest
 from .outputs import BAGS, COUNT, OUTPUTS, Earlier, RecordingPlan
 from .recording_folder import check_new, lock_folder, make_folder, remove_parts
 from .restart import find_restart
 from .writer import FrameWriter
 
-RIG_FILE = "rig.toml"
 MANIFEST_INTERVAL_S = 10.0
 SAME_TIME_S = 1e-6
 CHECKPOINT_INTERVAL_S = 10.0
@@ -59,6 +59,10 @@ class Recording:
         Frames in the log that some output lacks, and that must be given again.
     repeated : int
         Frames in the log that come again because of where ``restart`` is, repaired or not.
+    repeated_records : int
+        Records that were taken out of the log, as a later one was of the same frame.
+    has_lost_rig : bool
+        The file of the rig was missing or another one, and was written again.
     coverage : float
         Share of known pixels of the last frame; pixels beyond ``max_depth_mm`` are unknown.
     lost : int
@@ -97,6 +101,7 @@ class Recording:
         self.folder, self.plan = Path(folder), plan
         self.statistics: Callable[[], StreamStatistics] | None = None
         self.coverage = float("nan")
+        self.has_lost_rig = False
         self.remarks: Callable[[], dict[str, Any]] | None = None
         # Written but not logged: videos hold their last frame back.
         self._record: FrameRecord | None = None
@@ -119,10 +124,12 @@ class Recording:
         there = Inventory([], {}, {})
         if earlier is not None:
             self._manifest.continue_from(earlier)
-            there = take_inventory(self.folder, self.plan.save, _finished_frames(earlier))
-        self._is_repair = earlier is not None and len(there.records) == _finished_frames(earlier)
+            there = take_inventory(self.folder, self.plan.save, finished_frames(earlier))
+            self.has_lost_rig = not has_rig(self.folder, self.plan.rig)
+        self._changed: dict[int, FrameRecord] = {}  # of the log, which another encoder has written anew
+        self._is_repair = earlier is not None and len(there.records) == finished_frames(earlier)
         self._lacking, self._logged = there.lacking, {record.index: record for record in there.records}
-        self.repaired = len(there.lost_frames)
+        self.repaired, self.repeated_records = len(there.lost_frames), there.repeated_records
         self.frames, self.last = len(there.records), there.records[-1] if there.records else None
         self.lost = sum(record.lost_before for record in there.records)
         self.restart = find_restart(self.folder, there, self.plan.remembers)
@@ -182,6 +189,7 @@ class Recording:
             return
         try:
             self._write(frame, depth, self._writers)
+            file_check = self._file_check(frame.index)
         except BaseException:
             self._record = None  # a video has held the frame before back until now, so that is incomplete as well
             raise
@@ -190,7 +198,7 @@ class Recording:
         self._record = FrameRecord(
             frame.index, frame.time_s, 1e3 * frame.read_s, 1e3 * frame.rectify_s, 1e3 * frame.match_s, 1e3 * took,
             1e3 * (begin - frame.arrived_s), self.coverage, int(frame.is_suspect), frame.lost_before,
-            sum(writer.file_bytes for writer in self._writers.values()),
+            *file_check,
         )  # fmt: skip
         self._result = Checkpoint(frame.index, frame.result)
         if not any(OUTPUTS[name].is_video for name in self.plan.save):
@@ -209,10 +217,18 @@ class Recording:
             )
         names = [name for name, lacking in self._lacking.items() if frame.index in lacking]
         self._write(frame, depth, {name: self._writers[name] for name in names})
+        if any(OUTPUTS[name].ending is not None for name in names):  # then all files of the frame are new
+            file_bytes, file_crc32 = self._file_check(frame.index)
+            self._changed[frame.index] = replace(record, file_bytes=file_bytes, file_crc32=file_crc32)
         for name in names:
             self._lacking[name].discard(frame.index)
         self._last_result = Checkpoint(frame.index, frame.result)
         self._write_checkpoint_if_due()
+
+    def _file_check(self, index: int) -> tuple[int, int]:
+        """Size and CRC-32 of the files of a frame that was written just now."""
+        files = files_of_frame(self.folder, index, self.plan.save)
+        return sum(path.stat().st_size for path in files), crc32_of(files)
 
     def _write(self, frame: DepthFrame, depth: Array | None, outputs: dict[str, FrameWriter]) -> None:
         writers = outputs.values()
@@ -245,7 +261,7 @@ class Recording:
         """
         errors: list[OSError] = []
         self._background.shutdown()
-        for close in (*(writer.close for writer in self._writers.values()), self._log_last, self._log.close):
+        for close in (*(writer.close for writer in self._writers.values()), self._log_last, self._close_log):
             # The last frame is complete only if all outputs could be closed.
             if errors and close == self._log_last:
                 continue
@@ -267,6 +283,10 @@ class Recording:
         self._lock.close()
         if errors:
             raise errors[0]
+
+    def _close_log(self) -> None:
+        self._log.close()
+        replace_records(self.folder / FRAME_LOG, self._changed)
 
     @property
     def too_far(self) -> int:
@@ -337,38 +357,6 @@ def _entry_of(name: str, earlier: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise ValueError(f"{MANIFEST} is damaged: {name} is no entry of an output; record into a new folder")
     return entry
-
-
-def is_complete(folder: Path, plan: RecordingPlan, about: dict[str, Any]) -> bool:
-    """Whether a recording was finished and still has all of its frames.
-
-    Parameters
-    ----------
-    folder, plan, about
-        As in :class:`Recording`.
-
-    Returns
-    -------
-    bool
-        True if there is nothing left to record.
-
-    Raises
-    ------
-    ValueError
-        There is no recording, or it was made with other settings.
-    """
-    earlier = read_manifest(folder)
-    manifest_of(folder, plan, about).continue_from(earlier)
-    finished = _finished_frames(earlier)
-    if finished is None:
-        return False
-    there = take_inventory(folder, plan.save, finished)
-    return len(there.records) == finished and not there.lacking
-
-
-def _finished_frames(earlier: dict[str, Any]) -> int | None:
-    """How many frames a recording had when it was finished; None if it was not."""
-    return int(earlier["frames"]) if earlier["state"] == "complete" else None
 
 
 def outputs_of(plan: RecordingPlan) -> list[str]:

@@ -21,10 +21,13 @@ class Restart:
         The frame to begin with; None for the first one.
     result : StereoResult or None
         The result of that frame, if it is kept: then the frame after it is the first to be matched.
+    unusable : tuple of str
+        Files with kept results that are damaged, and were not used.
     """
 
     at: FrameRecord | None = None
     result: StereoResult | None = None
+    unusable: tuple[str, ...] = ()
 
 
 def find_restart(folder: Path, there: Inventory, remembers: bool) -> Restart:
@@ -34,7 +37,8 @@ def find_restart(folder: Path, there: Inventory, remembers: bool) -> Restart:
     if not remembers:  # any frame can be made without those before it
         return Restart(there.records[first - 1] if first else None)
     complete = {record.index: record for record in there.records[:first]}
-    for checkpoint in read_checkpoints(folder):
+    found, unusable = read_checkpoints(folder)
+    for checkpoint in found:
         if checkpoint.index in complete:
-            return Restart(complete[checkpoint.index], checkpoint.result)
-    return Restart()
+            return Restart(complete[checkpoint.index], checkpoint.result, tuple(unusable))
+    return Restart(unusable=tuple(unusable))

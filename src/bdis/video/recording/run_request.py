@@ -293,6 +293,7 @@ def _about_source(request: SourceRequest, source: Source) -> dict[str, Any]:
         "fps": source.fps,
         "bytes": [Path(place).stat().st_size for place in places if Path(place).is_file()],
         "frames": source.length,
+        "content": source.fingerprint,
         **({} if request.topics is None else {"topics": list(request.topics)}),
         **({} if request.tolerance_ms is None else {"tolerance_ms": request.tolerance_ms}),
     }

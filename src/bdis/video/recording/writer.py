@@ -21,13 +21,10 @@ class FrameWriter(ABC):
         Whether :meth:`write` may run in another thread while the other outputs are written.
     too_far : int
         Number of pixels so far whose depth was too large for the output.
-    file_bytes : int
-        Size of the file that the last :meth:`write` made; 0 if a frame has no file of its own.
     """
 
     in_background = False
     too_far = 0
-    file_bytes = 0
 
     @abstractmethod
     def write(self, frame: DepthFrame, depth_mm: Array | None) -> None:

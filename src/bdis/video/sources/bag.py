@@ -12,12 +12,13 @@ import numpy as np
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array
-from ...connections.ros.bag import Bag, Message, is_bag
+from ...connections.ros.bag import Bag, Message, bag_files, is_bag
 from ...connections.ros.image_messages import compressed_image_of, image_of
 from ...connections.ros.message_types import COMPRESSED, parse_message
 from ...connections.ros.messages import cameras_of, is_calibrated
 from ...connections.ros.topic_cameras import decide_camera
 from .bag_index import NS_PER_S, BagIndex, index_bag
+from .fingerprint import fingerprint
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
 
 MAX_LOOKS = 100  # at frames, to find some that tell whether they are rectified
@@ -98,6 +99,10 @@ class BagSource(Source):
     @property
     def remarks(self) -> list[str]:
         return list(self._index.remarks)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return fingerprint(bag_files(self._place), has_content=False) if self._place.is_dir() else {}
 
     @property
     def camera_remarks(self) -> list[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ...cameras.formats import read_calibration
 from ...cameras.rig import Rig
@@ -13,6 +17,7 @@ from ...evaluation.datasets import KINDS, Dataset, open_dataset
 from ...evaluation.datasets.folder import CALIBRATIONS
 from ...evaluation.datasets.frame import in_order
 from ...files.images import IMAGE_ENDINGS, read_image
+from .fingerprint import fingerprint
 from .source import DEFAULT_FPS, NumberedSource, OpenOptions, Source, SourceKind
 from .views import Splitter
 
@@ -58,6 +63,10 @@ class FolderSource(NumberedSource):
     def rig(self) -> Rig | None:
         return None if self._folder is None else rig_in(self._folder)
 
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return fingerprint([path for pair in self._pairs for path in pair])
+
     def _load(self, index: int) -> tuple[Array, Array]:
         left, right = self._pairs[index]
         if left is None or right is None:
@@ -89,6 +98,10 @@ class PictureSource(NumberedSource):
     def layout(self) -> str | None:
         return self._splitter.used
 
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return fingerprint(self._files)
+
     def _load(self, index: int) -> tuple[Array, Array]:
         return self._splitter(read_image(self._files[index]))
 
@@ -115,6 +128,19 @@ class DatasetSource(NumberedSource):
         if not self._knows_rig:
             self._load(0)
         return self._rig
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The names of the frames, and the pixels of the first one and, where it is found quickly, of the last one."""
+        digest = hashlib.sha256("\0".join(f"{entry.group}/{entry.name}" for entry in self._data).encode())
+        for entry in self._data[:1] if self._data.forward_only else (self._data[0], self._data[-1]):
+            try:
+                frame = entry.read()
+            except (OSError, ValueError):
+                continue  # it is lost, and not a reason to stop
+            for view in (frame.left, frame.right):
+                digest.update(f"{view.shape} {view.dtype.str} ".encode() + np.ascontiguousarray(view).tobytes())
+        return {"sha256": digest.hexdigest()}
 
     def _load(self, index: int) -> tuple[Array, Array]:
         frame = self._data[index].read()
@@ -175,15 +201,15 @@ def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
     Raises
     ------
     ValueError
-        No names correspond, and there are more files of one view than of the other.
+        No names correspond, and there are more files of one view than of the other; or two files of a view have the
+        same name but for their endings, so that it is not known which of them belongs to the other view.
 
     Examples
     --------
     >>> pairs_of([Path("left/1.png"), Path("left/2.png")], [Path("right/2.png")])
     [(PosixPath('left/1.png'), None), (PosixPath('left/2.png'), PosixPath('right/2.png'))]
     """
-    left_by_key = {_key(path): path for path in lefts}
-    right_by_key = {_key(path): path for path in rights}
+    left_by_key, right_by_key = ({_key(path): path for path in paths} for paths in (lefts, rights))
     if left_by_key.keys().isdisjoint(right_by_key):
         if len(lefts) != len(rights):
             raise ValueError(
@@ -191,6 +217,12 @@ def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
                 f"{lefts[0].name if lefts else 'none'} and {rights[0].name if rights else 'none'}"
             )
         return list(zip(lefts, rights))
+    for paths, by_key in ((lefts, left_by_key), (rights, right_by_key)):
+        if twice := next((path for path in paths if by_key[_key(path)] != path), None):
+            raise ValueError(
+                f"{twice} and {by_key[_key(twice)].name} are both the same frame by their names, and it is not known "
+                "which of them is meant: move one of them to another folder"
+            )
     keys = in_order(Path(key) for key in left_by_key.keys() | right_by_key.keys())
     return [(left_by_key.get(str(key)), right_by_key.get(str(key))) for key in keys]
 

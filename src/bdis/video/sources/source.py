@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -98,6 +98,8 @@ class Source(ABC):
     layout : str or None
         How both views are arranged in one picture ("side-by-side" or "top-bottom"), known after the first frame;
         None if each view has a picture of its own.
+    fingerprint : dict
+        What tells the content of a folder from another; empty if the source is not a folder, nor made of images.
 
     Examples
     --------
@@ -142,6 +144,10 @@ class Source(ABC):
     @property
     def layout(self) -> str | None:
         return None
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return {}
 
     @abstractmethod
     def read(self) -> StereoFrame | None:

@@ -332,6 +332,7 @@ class DepthStream:
         else:  # the frame that this is the result of
             first = self._to_match.get()
             self._check_size(first.frame.left)
+            self._check_previous(first, previous)
             last_seek_count, is_first = first.seek_count, False
         while True:
             queued = self._to_match.get()
@@ -367,6 +368,16 @@ class DepthStream:
         if self._shape is not None and self._shape != shape:
             raise ValueError(f"it is {size_text(shape)} but the frames before it are {size_text(self._shape)}")
         self._shape = shape
+
+    def _check_previous(self, queued: QueuedFrame, previous: StereoResult) -> None:
+        """Check the result that the stream begins with; no frame after it is to blame if the matcher refuses it."""
+        frame = queued.frame
+        try:
+            self._matcher.match(frame.left, frame.right, previous=previous)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"{self.source.name}: the result of frame {frame.index}, after which to begin, is refused: {error}"
+            ) from error
 
     def _skip(self, queued: QueuedFrame, error: Exception, is_first: bool) -> int:
         """Report a frame that cannot be matched; if it is the first one, none can be, and the error is raised.

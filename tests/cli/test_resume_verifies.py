@@ -1,0 +1,226 @@
+"""``bdis run --resume`` verifies what is there: what is missing or has changed is made again, with the same bits."""
+
+import numpy as np
+import pytest
+
+import bdis
+from bdis.cli.app import run
+from bdis.video.recording import RecordedDepth, frame_files, read_manifest, recording
+from tests.cli.commands import fails
+from tests.cli.recordings import FAST, SMALL, contents, indices, stop_after
+
+av = pytest.importorskip("av")
+MOVING = "render:tissue,frames=12,height=96,width=128"
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_frame_files_that_are_missing_or_empty_are_made_again(tmp_path, capsys, preset):
+    command = ["run", MOVING, "--preset", preset, "--save", "depth,sigma,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before = contents(tmp_path)
+    log = (tmp_path / "frames.csv").read_bytes()
+    for index in range(1, 11):
+        (tmp_path / "depth" / f"{index:06d}.tiff").unlink()
+    (tmp_path / "sigma" / "000011.tiff").write_bytes(b"")
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "nothing to do" not in said.out
+    assert "11 frames in" in said.err
+    assert "made again" in said.err
+    assert contents(tmp_path) == before
+    assert (tmp_path / "frames.csv").read_bytes() == log
+    assert read_manifest(tmp_path)["state"] == "complete"
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "interrupted"])
+def test_a_deleted_preview_does_not_restart_everything(tmp_path, capsys, monkeypatch, is_complete):
+    command = ["run", SMALL, *FAST, "--save", "depth,video,preview", "-o"]
+    assert run([*command, str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as patch:
+        if not is_complete:
+            stop_after(patch, 8)
+            fails(capsys, [*command, tmp_path / "parts"], 1, "enough")
+        else:
+            assert run([*command, str(tmp_path / "parts")]) == 0
+    (tmp_path / "parts" / "preview.mp4").unlink()
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts" / "depth").iterdir()}
+    capsys.readouterr()
+    assert run([*command, str(tmp_path / "parts"), "--resume"]) == 0
+    assert "nan" not in capsys.readouterr().out
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    assert all(path.stat().st_mtime_ns == time for path, time in times.items())
+
+
+@pytest.mark.parametrize(("frames", "kept"), [(1, "at the end"), (7, "at the end"), (7, "early"), (11, "never")])
+def test_a_resumed_run_with_averaged_frames_has_the_same_bits(tmp_path, monkeypatch, capsys, frames, kept):
+    """Each frame builds on all before it; a killed process may have kept what the next one needs long ago or never."""
+    command = ["run", MOVING, "--save", "depth,sigma,video,preview", "--range", "20,120", "-o"]
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert run([*command, str(whole)]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, frames)
+        if kept != "at the end":
+            write, count = recording.write_checkpoint, [0]
+
+            def write_first(*arguments):
+                count[0] += 1
+                if kept == "early" and count[0] == 1:
+                    write(*arguments)
+
+            patch.setattr(recording, "write_checkpoint", write_first)
+            patch.setattr(recording, "CHECKPOINT_INTERVAL_S", 0.0)
+        fails(capsys, [*command, parts], 1, "enough")
+    assert (parts / "resume.npz").exists() == (kept != "never")
+    assert run([*command, str(parts), "--resume"]) == 0
+    assert contents(parts) == contents(whole)
+    assert not list(parts.glob("resume*"))
+
+
+@pytest.mark.parametrize("changed", ["trust", "disparity", "left", "index", "bytes", "no digest"])
+def test_a_damaged_checkpoint_costs_no_frames(tmp_path, monkeypatch, capsys, changed):
+    """Every later frame was refused with it, and lost; or was averaged with what no frame had."""
+    command = ["run", MOVING, "--save", "depth", "-o"]
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert run([*command, str(whole)]) == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 7)
+        fails(capsys, [*command, parts], 1, "enough")
+    damage_checkpoint(parts / "resume.npz", changed)
+    capsys.readouterr()
+    assert run([*command, str(parts), "--resume"]) == 0
+    said = capsys.readouterr()
+    assert f"resume.npz in {parts} is damaged or of another version of bdis, and is not used" in said.err
+    assert "7 frames are matched again" in said.err
+    assert contents(parts) == contents(whole)
+    manifest = read_manifest(parts)
+    assert (manifest["state"], manifest["frames"], manifest["lost"]) == ("complete", 12, 0)
+
+
+def damage_checkpoint(path, changed):
+    if changed == "bytes":
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        return
+    arrays = dict(np.load(path))
+    if changed == "no digest":
+        del arrays["sha256"]
+    elif changed == "trust":
+        arrays["trust"][:] = np.nan
+    else:
+        arrays[changed] = arrays[changed] - 1
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_frame_files_with_other_content_of_the_same_size_are_made_again(tmp_path, capsys, preset):
+    command = ["run", MOVING, "--preset", preset, "--save", "depth,left,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before, log = contents(tmp_path), (tmp_path / "frames.csv").read_bytes()
+    depth = [tmp_path / "depth" / f"{index:06d}.tiff" for index in range(12)]
+    first, second = depth[3].read_bytes(), depth[4].read_bytes()
+    depth[3].write_bytes(second)
+    depth[4].write_bytes(first)
+    depth[7].write_bytes(bytes(len(depth[7].read_bytes())))
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    assert "3 frames in" in capsys.readouterr().err
+    assert contents(tmp_path) == before
+    assert (tmp_path / "frames.csv").read_bytes() == log
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_frames_that_another_encoder_has_made_again_are_not_made_again_forever(tmp_path, capsys, monkeypatch):
+    command = ["run", MOVING, *FAST, "--save", "left", "-o", str(tmp_path)]
+    assert run(command) == 0
+    (tmp_path / "left" / "000004.png").write_bytes(b"")
+    with monkeypatch.context() as patch:  # a PNG may end with what no reader looks at
+        patch.setattr(frame_files, "write_image", write_image_and_more)
+        assert run([*command, "--resume"]) == 0
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def write_image_and_more(path, image):
+    bdis.write_image(path, image)
+    path.write_bytes(path.read_bytes() + b"more")
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_another_rig_in_a_complete_recording_is_put_right_and_no_frame_is_matched_again(tmp_path, capsys, preset):
+    command = ["run", MOVING, "--preset", preset, "--save", "depth,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before = contents(tmp_path)
+    text = (tmp_path / "rig.toml").read_text()
+    (tmp_path / "rig.toml").write_text(text.replace("baseline_mm = 5.0", "baseline_mm = 50.0"))
+    assert (tmp_path / "rig.toml").read_text() != text
+    manifest = read_manifest(tmp_path)
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "rig.toml in" in said.err
+    assert "not the rig of this recording: written again" in said.err
+    assert "matched again" not in said.err
+    assert "is complete: 12 frames, no frame to be made again" in said.out
+    assert contents(tmp_path) == before
+    again = read_manifest(tmp_path)
+    assert {**again, "parts": again["parts"][:1]} == manifest
+
+
+def test_files_of_frames_that_no_log_knows_are_told(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    assert run(command) == 0
+    (tmp_path / "depth" / "000999.tiff").write_bytes((tmp_path / "depth" / "000003.tiff").read_bytes())
+    (tmp_path / "depth" / "mine.tiff").write_bytes(b"")  # nobody takes it for a frame
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "has 1 file of frames that are not in frames.csv, such as depth/000999.tiff" in said.err
+    assert "nothing to do" in said.out
+    (tmp_path / "depth" / "000003.tiff").unlink()
+    assert run([*command, "--resume"]) == 0
+    assert "depth/000999.tiff" in capsys.readouterr().err
+
+
+def test_a_frame_that_is_in_the_log_twice_is_kept_once(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "--save", "depth,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before, log = contents(tmp_path), (tmp_path / "frames.csv").read_text()
+    lines = log.splitlines(keepends=True)
+    (tmp_path / "frames.csv").write_text("".join([*lines[:4], lines[3], *lines[4:], *lines[2:4]]))
+    with pytest.raises(ValueError, match="has a frame more than once; bdis run --resume repairs it"):
+        RecordedDepth(tmp_path)
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert "has frames more than once: the last line of each is kept" in said.err
+    assert "is complete: 12 frames" in said.out
+    assert contents(tmp_path) == before
+    assert (tmp_path / "frames.csv").read_text() == log
+    assert RecordedDepth(tmp_path).records[-1].index == 11
+
+
+def test_a_log_without_checksums_is_continued(tmp_path, capsys):
+    """As those of earlier versions."""
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    assert run(command) == 0
+    lines = (tmp_path / "frames.csv").read_text().splitlines()
+    (tmp_path / "frames.csv").write_text("".join(f"{line.rpartition(',')[0]}\n" for line in lines))
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_a_lost_log_of_frames_is_made_again(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "--save", "depth", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before = contents(tmp_path)
+    (tmp_path / "frames.csv").unlink()
+    assert run([*command, "--resume"]) == 0
+    assert contents(tmp_path) == before
+    assert indices(tmp_path) == list(range(12))
