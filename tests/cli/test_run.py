@@ -297,6 +297,15 @@ def test_a_warning_that_begins_later_says_when(tmp_path, capsys, monkeypatch):
     assert answer["picture_warnings"] == read_manifest(tmp_path)["warnings"]
 
 
+def test_a_warning_is_about_no_more_frames_than_there_are(tmp_path):
+    """8 of 5: a close look at a frame, which ends later, found what a glance at it had found."""
+    source = "render:tissue,frames=5,height=240,width=320,vertical_shift_px=1.5"
+    assert run(["run", source, "--save", "disparity", "-o", str(tmp_path)]) == 0
+    warnings = read_manifest(tmp_path)["warnings"]
+    assert any("lower than the left" in entry["text"] for entry in warnings)
+    assert all(entry["frames"] <= 5 for entry in warnings)
+
+
 def test_the_bits_of_the_pixels_are_said_and_a_change_is_warned_of(tmp_path, capsys, monkeypatch):
     load = RenderedSource._load
 

@@ -100,6 +100,7 @@ class PictureWarnings:
         self._due_s = 0.0
         self._beside = ThreadPoolExecutor(1, "bdis_check")
         self._running: Future[tuple[int, tuple[str, ...], float]] | None = None
+        self._told: set[str] = set()  # kinds that a glance at that frame has found already
         self._too_far = 0
 
     def note(self, index: int, texts: Iterable[str], of_frames: str = "all") -> None:
@@ -115,10 +116,12 @@ class PictureWarnings:
 
     def look_at(self, frame: DepthFrame, recording: Recorded) -> None:
         """Note what is wrong with a frame that was just recorded; closely, if that is due."""
-        self.note(frame.index, self._at_a_glance(frame, recording))
+        texts = self._at_a_glance(frame, recording)
+        self.note(frame.index, texts)
         self._collect()
         if self._running is None and time.monotonic() >= self._due_s:
             self._running = self._beside.submit(_look_closely, frame)
+            self._told = set(map(kind_of, texts))
 
     def close(self) -> None:
         """Wait for the last close look."""
@@ -162,7 +165,7 @@ class PictureWarnings:
         index, texts, took_s = self._running.result()
         self._running = None
         self.checked += 1
-        self.note(index, texts, "checked")
+        self.note(index, (text for text in texts if kind_of(text) not in self._told), "checked")
         self._checks_to_come -= 1
         if self._checks_to_come <= 0:
             self._due_s = time.monotonic() + max(CHECK_EVERY_S, took_s / CHECK_SHARE)
