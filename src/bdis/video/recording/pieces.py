@@ -138,7 +138,8 @@ def record_piece(
     recording = None
     try:
         recording = Recording(folder, plan, run.about)
-        recording.statistics, recording.remarks = stream.statistics, pictures.entries
+        recording.statistics = stream.statistics
+        recording.remarks = lambda: {**pictures.entries(), "calibration_remarks": run.opened.remarks}
         for frame in stream:
             if frame.index >= piece.first:
                 recording.add(frame)
@@ -205,7 +206,8 @@ def join(
         whole.content["parts"] += [{**part, "after_frames": before} for part in manifest["parts"]]
         before += len(log)
     whole.write(
-        **entries, **joined_entries(manifests), state="complete", frames=len(records), outputs=outputs_of(run_plan),
+        **entries, **joined_entries(manifests), calibration_remarks=manifests[0].get("calibration_remarks", []),
+        state="complete", frames=len(records), outputs=outputs_of(run_plan),
         lost=sum(manifest["lost"] for manifest in manifests),
     )  # fmt: skip
     return len(records)
