@@ -1,7 +1,8 @@
 """How long each reader was fuzzed: ``tests/fuzz/ledger.csv``, a line for every run; docs/torture.md shows the sums.
 
 Minutes are those of the processor, as a busy machine gives few of them.  They add up over runs and machines as long as
-the code that the reader uses stays the same: a line has the hash of it.  ``python -m tests.fuzz.ledger`` writes the
+the code that the reader uses stays the same: a line has the hash of it.  That are the functions which run while the
+kept contents are read, and what stands outside of functions in their files.  ``python -m tests.fuzz.ledger`` writes the
 table into docs/torture.md.
 """
 
@@ -64,40 +65,74 @@ def total(name: str, sources: str, of: list[Run]) -> Run:
 
 
 def sources_hash(name: str) -> str:
-    """Hash of the files of bdis that a reader runs code of while it reads the kept contents; comments do not count."""
+    """Hash of the code of bdis that a reader runs while it reads the kept contents; comments do not count."""
     return sources_hashes([name])[name]
 
 
 def sources_hashes(names: list[str]) -> dict[str, str]:
     """The same of several readers."""
-    command = [sys.executable, "-m", "tests.fuzz.ledger", "--files", *names]
+    command = [sys.executable, "-m", "tests.fuzz.ledger", "--code", *names]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    lines = re.findall(r"^(\w+) (src/.*\.py)$", done.stdout, re.MULTILINE)
-    if done.returncode or {reader for reader, _ in lines} != set(names):
+    called: dict[str, dict[str, set[str]]] = {}
+    for reader, file, function in re.findall(r"^(\w+) (src/.*\.py) (.+)$", done.stdout, re.MULTILINE):
+        called.setdefault(reader, {}).setdefault(file, set()).add(function)
+    if done.returncode or set(called) != set(names):
         raise RuntimeError(f"{' '.join(names)}: {done.stderr[-2000:]}")
-    digests = {name: hashlib.sha256() for name in names}
-    for reader, file in lines:
-        digests[reader].update(f"{file}\n{ast.dump(ast.parse((ROOT / file).read_bytes()))}\n".encode())
-    return {name: digest.hexdigest()[:12] for name, digest in digests.items()}
+    return {name: _hash_of(called[name]) for name in names}
 
 
-def _print_files(names: list[str]) -> None:
-    """The files of bdis that each reader runs code of; each in a process, as what is imported once is not again."""
+def _hash_of(called: dict[str, set[str]]) -> str:
+    """Hash of the functions that were called, by file."""
+    codes = (f"{file}\n{code_of((ROOT / file).read_text(), called[file])}\n" for file in sorted(called))
+    return hashlib.sha256("".join(codes).encode()).hexdigest()[:12]
+
+
+def code_of(source: str, called: set[str]) -> str:
+    """What a file has outside of functions, and the functions that were ``called``, by qualified name; as a text.
+
+    All of it if some is compiled, as nobody sees which compiled functions call each other.
+
+    >>> code_of("def f():\\n    return 1\\n", {"g"}) == code_of("def f():\\n    return 2\\n", {"g"})
+    True
+    >>> code_of("def f():\\n    return 1\\n", {"f"}) == code_of("def f():\\n    return 2\\n", {"f"})
+    False
+    """
+    tree = ast.parse(source)
+    if not re.search(r"\bnumba\b|\bvector\.(cache|records)\b", source):
+        _leave_out_uncalled(tree.body, called, "")
+    return ast.dump(tree)
+
+
+def _leave_out_uncalled(body: list[ast.stmt], called: set[str], prefix: str) -> None:
+    for node in body[:]:
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        is_own_import = (
+            isinstance(node, ast.ImportFrom) and node.level > 0
+        )  # what is called of it is in the hash itself
+        if isinstance(node, ast.ClassDef):
+            _leave_out_uncalled(node.body, called, f"{prefix}{node.name}.")
+        elif is_own_import or (is_function and prefix + node.name not in called):
+            body.remove(node)
+
+
+def _print_code(names: list[str]) -> None:
+    """The functions of bdis that each reader runs; each in a process, as what is imported once is not again."""
     from tests.fuzz.readers import READERS
 
     for name in names:
         if os.fork() == 0:
-            _print_files_of(name, READERS[name])
+            _print_code_of(name, READERS[name])
             os._exit(0)
         if os.wait()[1]:
             sys.exit(1)
 
 
-def _print_files_of(name: str, reader: Reader) -> None:
+def _print_code_of(name: str, reader: Reader) -> None:
     package, called = str(ROOT / "src") + "/", set()
 
     def note(frame, event, argument):
-        called.add(frame.f_code.co_filename)
+        # What is defined within a function is a part of it.
+        called.add((frame.f_code.co_filename, frame.f_code.co_qualname.split(".<locals>")[0]))
 
     for content in sorted(KEPT.joinpath(name).iterdir()):
         with tempfile.TemporaryDirectory() as folder:
@@ -108,9 +143,9 @@ def _print_files_of(name: str, reader: Reader) -> None:
                 pass
             finally:
                 sys.setprofile(None)
-    for file in sorted(called):
+    for file, function in sorted(called):
         if file.startswith(package):
-            print(name, Path(file).relative_to(ROOT).as_posix(), flush=True)
+            print(name, Path(file).relative_to(ROOT).as_posix(), function, flush=True)
 
 
 def table() -> str:
@@ -127,8 +162,8 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--files"]:
-        _print_files(sys.argv[2:])
+    if sys.argv[1:2] == ["--code"]:
+        _print_code(sys.argv[2:])
     else:
         made = table()
         PAGE.write_text(TABLE.sub(lambda found: f"{found[1]}\n{made}\n\n{found[2]}", PAGE.read_text()))

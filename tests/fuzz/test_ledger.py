@@ -31,3 +31,12 @@ def test_the_ledger_and_its_table_are_about_readers_that_exist():
     shown = TABLE.search(PAGE.read_text())
     assert shown is not None
     assert all(f"| `{name}` |" in shown[0] for name in READERS), "python -m tests.fuzz.ledger"
+
+
+def test_code_that_a_reader_does_not_run_does_not_count():
+    source = "from .other import g\nLIMIT = {0}\ndef read():\n    return g(LIMIT)\ndef write():\n    return {1}\n"
+    called = {"read"}
+    assert ledger.code_of(source.format(1, 2), called) == ledger.code_of(source.format(1, 3), called)
+    assert ledger.code_of(source.format(1, 2), called) != ledger.code_of(source.format(9, 2), called)
+    compiled = "from numba import njit\n" + source  # nobody sees which compiled functions call each other
+    assert ledger.code_of(compiled.format(1, 2), called) != ledger.code_of(compiled.format(1, 3), called)
