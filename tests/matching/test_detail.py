@@ -335,12 +335,8 @@ def test_pixels_that_differ_beside_unknown_ones_are_unknown(size, has_variance, 
     before = disparity.copy(), probability.copy(), variance.copy()
     sizes = padded(np.where(np.isnan(disparity), UNKNOWN, sizes)).astype(np.float32)
     differences = Differences(sizes=sizes, largest=2.0)
-    result = Maps(disparity=disparity, probability=probability, width=size[1])
-    Threads(threads).run(
-        lambda crew: kernels.leave_out_beside_unknown(
-            differences, result, Map(values=variance, width=size[1]), has_variance, crew
-        )
-    )
+    result, of = Maps(disparity=disparity, probability=probability, width=size[1]), Map(values=variance, width=size[1])
+    Threads(threads).run(lambda crew: kernels.leave_out_beside_unknown(differences, result, of, has_variance, crew))
     np.testing.assert_array_equal(disparity, np.where(expected, np.nan, before[0]))
     np.testing.assert_array_equal(probability, np.where(expected, 0, before[1]))
     np.testing.assert_array_equal(variance, np.where(expected & has_variance, np.nan, before[2]))
