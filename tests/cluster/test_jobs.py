@@ -50,6 +50,13 @@ def test_a_pattern_in_a_list_that_matches_the_list_does_not_recurse(videos):
         find_sources([str(videos / "all.txt")])
 
 
+def test_a_pattern_that_matches_the_whole_disk_is_refused_before_it_fills_the_memory(videos, monkeypatch):
+    monkeypatch.setattr("bdis.cluster.jobs.MAX_MATCHES", 1)
+    assert names(find_sources([str(videos / "*.mp4")])) == ["b.mp4"]
+    with pytest.raises(BadRequest, match=r"matches more than 1 files; give a narrower pattern"):
+        find_sources([str(videos / "**")])
+
+
 def test_hidden_files_of_a_folder_are_not_sources(videos):
     (videos / "._b.mp4").touch()  # what macOS leaves on network drives
     assert names(find_sources([str(videos)])) == ["a.MKV", "b.mp4"]

@@ -25,6 +25,7 @@ from bdis.video.recording import (
     read_manifest,
 )
 from bdis.video.recording.frame_log import FrameLog
+from bdis.video.recording.outputs import Earlier
 from bdis.video.recording.preview_picture import PreviewPicture
 from bdis.video.recording.video_file import count_readable_frames
 from bdis.video.sources import open_source
@@ -581,6 +582,17 @@ def test_a_manifest_of_other_kinds_is_damaged(changes, tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({**MANIFEST_CONTENT, **changes}))
     with pytest.raises(ValueError, match=f"manifest.json is damaged: {next(iter(changes))} is missing or"):
         read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("near_far", [(1, 1), (5, 2), (0, 1e400), (True, 2), ("a", 2), (3, 3.0000001), (-1e12, 5)])
+def test_a_preview_whose_colours_end_where_they_begin_is_damaged(near_far):
+    entry = dict(zip(("near", "far"), near_far))
+    with pytest.raises(ValueError, match="manifest.json is damaged: near and far are no range"):
+        Earlier(entry=entry).range_of_colors()
+
+
+def test_a_preview_of_negative_disparities_goes_on():
+    assert Earlier(entry={"near": -20.0, "far": -5}).range_of_colors() == (-20.0, -5.0)
 
 
 def test_a_manifest_nested_a_thousand_times_is_refused(tmp_path):

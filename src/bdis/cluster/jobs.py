@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from ..common.bad_request import BadRequest
@@ -19,6 +20,7 @@ LIST = ".txt"
 WORK_FOLDER = ".batch"  # in the folder of a batch: journal and unfinished pieces
 PIECES = "pieces"  # in that folder: a folder for each recording that somebody has begun
 LONGEST_NAME = 120  # characters
+MAX_MATCHES = 20_000  # of a pattern: "/**" must not fill the memory
 
 
 # Slots, also of all that is in it: pickling leaves a dict in every object that can have one, 0.3 kB per recording.
@@ -97,7 +99,10 @@ def _expand(text: str, base: Path, *, is_line: bool = False) -> list[tuple[str, 
         return [(text, None)]
     path = base / text
     if not path.exists() and glob.has_magic(text):
-        found = (Path(each) for each in sorted(glob.glob(str(path), recursive=True)))
+        matches = list(islice(glob.iglob(str(path), recursive=True), MAX_MATCHES + 1))
+        if len(matches) > MAX_MATCHES:
+            raise BadRequest(f"{text} matches more than {MAX_MATCHES} files; give a narrower pattern, or several")
+        found = (Path(each) for each in sorted(matches))
         kept = [each for each in found if not _is_result(each)]
         return [source for each in kept for source in _expand(str(each), Path(), is_line=is_line)]
     if path.is_dir():

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from ...cameras.rig import Rig
 from ...common.arrays import Array
@@ -36,6 +36,8 @@ from .video_file import count_readable_frames
 from .writer import FrameWriter
 
 COUNT = "pixels_beyond"
+LARGEST_ON_SCALE = 1e9  # mm or px, of the ends of a colour scale
+LEAST_ON_SCALE = 1e-6  # of the larger end, by which they differ at least
 T = TypeVar("T", int, float)
 
 
@@ -134,6 +136,24 @@ class Earlier:
             raise ValueError(f"{MANIFEST} is damaged: {name} is missing or no number; record into a new folder")
         return kind(value)
 
+    def range_of_colors(self) -> tuple[float, float]:
+        """What the first and the last colour of a preview mean; disparities of verged cameras may be negative.
+
+        Raises
+        ------
+        ValueError
+            The entry has no such range.
+        """
+        near, far = (self.entry.get(name) for name in ("near", "far"))
+        if not (_fits_scale(near) and _fits_scale(far) and far - near > LEAST_ON_SCALE * max(abs(near), abs(far))):
+            raise ValueError(f"{MANIFEST} is damaged: near and far are no range; record into a new folder")
+        return float(near), float(far)
+
+
+def _fits_scale(value: Any) -> TypeGuard[float]:
+    """Is something that was read a number that a colour scale can end with?"""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_ON_SCALE
+
 
 @dataclass(frozen=True)
 class Output:
@@ -225,7 +245,7 @@ class PreviewWriter(FrameWriter):
         )
         near_far = plan.near_far or plan.clip_range
         if "near" in earlier.entry:  # the colours must mean the same before and after an interruption
-            near_far = earlier.number("near", float), earlier.number("far", float)
+            near_far = earlier.range_of_colors()
             self._range_from = str(earlier.entry.get("range_from"))
         self._picture = PreviewPicture(self._quantity, plan.shape, near_far)
         self._video = PreviewVideo(path, self._picture, first_s=earlier.first_s, fps=plan.fps, keep=earlier.frames)
