@@ -12,6 +12,7 @@ from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from ..vector.records import for_members
+from ..vector.repeated import Repeated, make_calls
 from . import kernels
 from .certainty import doubt_weights, largest_variance, unfitted_variance
 from .enlarge import Enlarge
@@ -138,20 +139,33 @@ class Detail:
             unfitted=unfitted_variance(settings) * 4**finest,
         )
         self.given: Array | None = None
+        self._calls = Repeated()
         self._given = empty_padded_map(self._disparity, arena) if judges_given else None
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Replace the result."""
+        self._cues.update(uneven_rows=0.0 if self._rows is None else self._rows.uneven_px2)
+        if self._given is None:
+            self._calls.run(self._find_and_judge, has_hidden, crew)
+        else:
+            self._find_candidates(has_hidden, crew)
+            self._take_given(self._given, crew)
+            self._judge(has_hidden, crew)
+
+    def _find_and_judge(self, has_hidden: bool, crew: Crew) -> None:
+        self._find_candidates(has_hidden, crew)
+        kernels.choose_candidates(self._candidates, self._blocks, self._disparity, self._lines, crew)
+        self._judge(has_hidden, crew)
+
+    def _find_candidates(self, has_hidden: bool, crew: Crew) -> None:
         for labels in self.finer_labels:
             labels.run(has_hidden, crew)
         kernels.fill_from_background(self._found, self._filled, crew)
         kernels.compare_candidates(
             self._surface, self._filled, self._found, *self._images, self._candidates, self._blocks, self._lines, crew
         )
-        if self._given is None:
-            kernels.choose_candidates(self._candidates, self._blocks, self._disparity, self._lines, crew)
-        else:
-            self._take_given(self._given, crew)
+
+    def _judge(self, has_hidden: bool, crew: Crew) -> None:
         if self._takes_sides:
             kernels.take_sides(self._candidates, self._blocks, self._images[0], self._disparity, self._lines, crew)
         kernels.find_spans(self._result, self._spans, crew)
@@ -163,7 +177,6 @@ class Detail:
                 self._rings, crew,
             )  # fmt: skip
             kernels.find_spans(self._result, self._spans, crew)  # more is known now
-        self._cues.update(uneven_rows=0.0 if self._rows is None else self._rows.uneven_px2)
         kernels.write_detail(
             self._disparity, self._cues, self._weights, self._rules, self._result, self._variance, self._differences,
             self._covered, self._doubt, crew,
@@ -193,7 +206,7 @@ class Detail:
             found.append(kernels.settle_highlights)
         if self._leaves_out:
             found.append(kernels.leave_out_beside_unknown)
-        return [*found, kernels.find_spans, kernels.write_detail]
+        return [*found, kernels.find_spans, kernels.write_detail, make_calls]
 
 
 def covered_line(width: int, arena: Arena) -> CoveredLine:

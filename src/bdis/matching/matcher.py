@@ -24,19 +24,8 @@ def match_in_stages(stages: Stages, crew: Crew) -> None:
     has_hidden = stages.pyramid.run(crew)  # levels by 2x2 means, and which pixels were seen
     if stages.rows:
         stages.rows.correct_known(has_hidden, crew)  # beyond the paper: rows that differ, as far as that is known
-    if stages.start:
-        stages.start.run(has_hidden, crew)  # beyond the paper: all disparities tried on the coarsest level
-    for level in stages.levels:  # coarse to fine
-        level.run(has_hidden, crew)  # III-A to III-D and III-F with patches; beyond the paper with labels
-        if stages.rows:
-            stages.rows.run(level.number, level.found, has_hidden, crew)  # beyond the paper: do the rows agree?
-    if stages.surface:
-        stages.surface.run(has_hidden, crew)  # beyond the paper: a surface, and a second search along it
-    for certainty in stages.certainty:
-        certainty.run(has_hidden, crew)  # III-E, or the calibrated variance and probability
-    stages.enlarge.run(has_hidden, crew)  # to the size of the image
-    if stages.detail:
-        stages.detail.run(has_hidden, crew)  # beyond the paper: every pixel of the image by itself
+    for step in stages.steps:  # from the coarsest level to the result: `Stages` has them in their order
+        step.run(has_hidden, crew)
     if stages.video:
         stages.video.run(crew)  # beyond the paper: drawn toward the frame before, where the picture stands still
 

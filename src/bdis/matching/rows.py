@@ -200,13 +200,19 @@ class RowAlignment:
         if self._start != (0.0, 0.0):
             self._move(*self._start, max(self._right), has_hidden, crew)
 
-    def run(self, number: int, found: Map, has_hidden: bool, crew: Crew) -> None:
-        """After level ``number`` was searched: measure with what was ``found``, and move it and the finer ones.
+    def measures(self, number: int, found: Map) -> bool:
+        """Is a level measured once it was searched?  The first one is, and the next finer one, which is more exact.
 
         Where a level has labels and patches, it is measured once, with the labels.
         """
-        if not self._estimates or not self._is_due(number) or found is not self._found[number]:
-            return
+        is_due = number == self._first or (number == self._first - 1 and number in self._rows)
+        return self._estimates and is_due and found is self._found[number]
+
+    def run(self, number: int, found: Map, has_hidden: bool, crew: Crew) -> None:
+        """After level ``number`` was searched: measure with what was ``found``, and move it and the finer ones.
+
+        For levels that `measures` accepts.
+        """
         if has_hidden:
             around = self._around[number]
             prepare([kernels.leave_out_unseen])
@@ -224,10 +230,6 @@ class RowAlignment:
             self._was_wrong = True
         elif self._is_next and number == self._first:
             self._follow(missing)
-
-    def _is_due(self, number: int) -> bool:
-        """The first level, and the next finer one, whose disparities are better."""
-        return number == self._first or (number == self._first - 1 and number in self._rows)
 
     def _follow(self, missing: RowEstimate) -> None:
         """In a video: the next frame makes up for a part of what was missing in this one."""
@@ -314,6 +316,31 @@ class RowAlignment:
     def kernels(self) -> list[Kernel]:
         """The kernels that a match may call if all pixels were seen."""
         return [kernels.shift_rows, kernels.halve_image, *([kernels.measure_rows] if self._estimates else [])]
+
+
+class MeasuredRows:
+    """The rows after one level was searched.
+
+    Parameters
+    ----------
+    rows : RowAlignment
+        What measures and moves them.
+    number : int
+        The level.
+    found : Map
+        Its disparities.
+    """
+
+    def __init__(self, rows: RowAlignment, number: int, found: Map):
+        self._rows, self._number, self._found = rows, number, found
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Measure, and move the right image if that is needed."""
+        self._rows.run(self._number, self._found, has_hidden, crew)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` may call if all pixels were seen."""
+        return self._rows.kernels()
 
 
 def _like(image: Image, arena: Arena) -> Image:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..common.arrays import Array
 from ..vector.cache import Kernel
@@ -19,7 +19,7 @@ from .levels import coarsest_level, halved, level_weights
 from .memory import Arena, SharedMemory
 from .pyramid import Pyramid
 from .result import StereoResult
-from .rows import RowAlignment
+from .rows import MeasuredRows, RowAlignment
 from .search import Search, search_settings, thread_scratch
 from .segments import SegmentFilter, room_for_segments
 from .settings import Settings
@@ -54,37 +54,39 @@ class PatchLevel(NamedTuple):
         return [*self.search.kernels(), *self.fusion.kernels(), *self.filter.kernels()]
 
 
-class PatchLevels:
-    """Levels with nothing between them, run as one.
-
-    Parameters
-    ----------
-    levels : list of PatchLevel
-        The coarsest first.
-
-    Attributes
-    ----------
-    levels : list of PatchLevel
-        As given.
-    number, found, maps
-        Those of the finest.
-    """
-
-    def __init__(self, levels: list[PatchLevel]):
-        self.levels, self._calls = levels, Repeated()
-        self.number, self.found, self.maps = levels[-1].number, levels[-1].found, levels[-1].maps
+class Step(Protocol):
+    """A part of a match."""
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
-        """Search, fuse and filter all levels."""
-        self._calls.run(self._run_levels, has_hidden, crew)
-
-    def _run_levels(self, has_hidden: bool, crew: Crew) -> None:
-        for level in self.levels:
-            level.run(has_hidden, crew)
+        """Do it."""
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` calls."""
-        return [make_calls, *(kernel for level in self.levels for kernel in level.kernels())]
+
+
+class Together:
+    """Steps that only call kernels, always the same ones: run as one.
+
+    Parameters
+    ----------
+    steps : list of Step
+        In their order.
+    """
+
+    def __init__(self, steps: list[Step]):
+        self._steps, self._calls = steps, Repeated()
+
+    def run(self, has_hidden: bool, crew: Crew) -> None:
+        """Do all of them."""
+        self._calls.run(self._run_steps, has_hidden, crew)
+
+    def _run_steps(self, has_hidden: bool, crew: Crew) -> None:
+        for step in self._steps:
+            step.run(has_hidden, crew)
+
+    def kernels(self) -> list[Kernel]:
+        """The kernels that `run` calls."""
+        return [make_calls, *(kernel for step in self._steps for kernel in step.kernels())]
 
 
 class Stages:
@@ -112,7 +114,7 @@ class Stages:
         Moves the right image, if its rows may differ from those of the left one.
     start : Start or None
         The coarsest level, if all disparities are tried there.
-    levels : list of PatchLevel, Labels or PatchLevels
+    levels : list of PatchLevel or Labels
         Those that are searched, coarsest first.
     maps : Maps
         Disparity and probability of the finest level.
@@ -126,6 +128,8 @@ class Stages:
         Every pixel of the image, if labels are tried.
     video : VideoAverage or None
         Averages the frames of a video, if there is a surface.
+    steps : list of Step
+        What comes between the pyramid and the video, in its order.
     """
 
     def __init__(self, height: int, width: int, settings: Settings, *, judges_given: bool = False):
@@ -155,7 +159,7 @@ class Stages:
 
         weights = level_weights(range(finest, self._coarsest + 1), settings)
         self.start = self._make_start(weights[self._coarsest]) if settings.start == "global" else None
-        self.levels: list[PatchLevel | Labels | PatchLevels] = []
+        self.levels: list[PatchLevel | Labels] = []
         for number in reversed(searched):
             self._add_level(number, weights[number])
         self.rows = self._make_rows()
@@ -167,9 +171,26 @@ class Stages:
         self.video: VideoAverage | None = None
         if settings.smoothing > 0 and not judges_given:
             self.video = VideoAverage(self.pyramid.images[0][1], self.enlarge.result, settings, self._arena)
-        patches = [level for level in self.levels if isinstance(level, PatchLevel)]
-        if self.rows is None and 1 < len(patches) == len(self.levels):
-            self.levels = [PatchLevels(patches)]
+        self.steps = self._in_order()
+
+    def _in_order(self) -> list[Step]:
+        """Everything between the pyramid and the result; where Python has nothing to decide, several steps as one."""
+        steps: list[Step] = []
+        together: list[Step] = [self.start] if self.start else []  # beyond the paper: all disparities tried
+        for level in self.levels:  # coarse to fine
+            together.append(level)  # III-A to III-D and III-F with patches; beyond the paper with labels
+            if self.rows and self.rows.measures(level.number, level.found):
+                # Beyond the paper: do the rows agree?
+                steps += [Together(together), MeasuredRows(self.rows, level.number, level.found)]
+                together = []
+        if self.surface:
+            together.append(self.surface)  # beyond the paper: a surface, and a second search along it
+        together += self.certainty  # III-E, or the calibrated variance and probability
+        together.append(self.enlarge)  # to the size of the image
+        steps.append(Together(together))
+        if self.detail:
+            steps.append(self.detail)  # beyond the paper: every pixel of the image by itself
+        return steps
 
     def _make_rows(self) -> RowAlignment | None:
         settings, pyramid = self._settings, self.pyramid
@@ -311,10 +332,7 @@ class Stages:
 
     def kernels(self) -> list[Kernel]:
         """All kernels that a match of the pair taken by `begin` is sure to call, each once."""
-        stages = [
-            self.pyramid, self.rows, self.start, *self.levels, self.surface, *self.certainty, self.enlarge, self.detail
-        ]  # fmt: skip
-        found = [kernel for stage in stages if stage is not None for kernel in stage.kernels()]
+        found = [kernel for step in (self.pyramid, self.rows, *self.steps) if step for kernel in step.kernels()]
         return list(dict.fromkeys(found))
 
 
