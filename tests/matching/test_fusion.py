@@ -8,7 +8,7 @@ from bdis.matching import kernels
 from bdis.matching.kernels.layout import PAD, Map, Maps
 from bdis.matching.memory import Arena
 from bdis.matching.segments import SegmentFilter, room_for_segments
-from bdis.matching.stages import PatchLevels, Stages
+from bdis.matching.stages import Stages
 from bdis.vector.crew import Threads
 from tests import naive
 from tests.matching.records import alone, level_seen, map_of, maps_of
@@ -103,8 +103,7 @@ def test_spatial_mixture(changes, min_support):
 def test_every_pixel_is_covered_by_a_patch():
     """Full width to the right edge and full height to the bottom, whatever the remainder."""
     for height, width in ((32, 32), (97, 131), (48, 75)):
-        (found,) = Stages(height, width, bdis.PRESETS["paper"]).levels
-        for level in found.levels if isinstance(found, PatchLevels) else [found]:
+        for level in Stages(height, width, bdis.PRESETS["paper"]).levels:
             mixture = level.fusion.mixture
             assert (mixture.covering[:, 1] > mixture.covering[:, 0]).all()
             assert (mixture.full_weight[0, : level.maps.width] > 0).all()
