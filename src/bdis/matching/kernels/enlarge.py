@@ -15,6 +15,7 @@ from ...vector.simd import (
     lane_numbers,
     larger,
     load,
+    prefetch,
     select,
     slide,
     splat,
@@ -70,6 +71,14 @@ def _store_row(out, row, x, columns, streaming):
     else:
         store(out, row, col, first)
         store(out, row, col + uint64(LANES), second)
+
+
+@inner
+def _prefetch_rows(out, row, x):
+    """What `_store_row` will write from ``out[row, 2 x]`` on, and in the row below: results come from cold memory."""
+    for below in range(uint64(2)):
+        for part in range(uint64(2)):
+            prefetch(out, row + below, uint64(2) * x + part * uint64(LANES))
 
 
 @inner
@@ -175,6 +184,9 @@ def enlarge_maps(source: Maps, target: Maps, streaming: bool, crew: Crew) -> Non
         while x < whole:
             x = _first_columns(x, whole)
             col = uint64(x)
+            if not streaming:
+                _prefetch_rows(out_disparity, uint64(row_b + 1), col)
+                _prefetch_rows(out_probability, uint64(row_b + 1), col)
             above, below, d_a, d_b = _rows_between(disparity, upper, lower, col)
             total = d_a[0] + d_a[1]
             if every_lane(total == total):  # an unknown pixel would make both rows NaN

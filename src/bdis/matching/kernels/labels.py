@@ -27,6 +27,7 @@ from ...vector.simd import (
     load,
     load_shorts,
     mask_bits,
+    prefetch,
     select,
     slide,
     smaller,
@@ -304,6 +305,11 @@ def fill_costs(images, costs, y, has_hidden):
     upper, lower, has_lower = uint64(y), uint64(y + 1), y + 1 < height
     for x in range(0, width, 2):
         offered = int64(costs.tops[uint64(y // 2), uint64(x // 2)])
+        ahead = uint64((y + ABREAST) * width + x)
+        prefetch(costs.costs, ahead, uint64(0))
+        prefetch(costs.costs, ahead + uint64(width), uint64(0))
+        prefetch(costs.totals, ahead, uint64(0))
+        prefetch(costs.totals, ahead + uint64(width), uint64(0))
         top = min(max(offered, x - width + 1), x + LANES - 1)  # some label lies in the right image
         here, at = uint64(PAD - 1 + x), uint64(PAD - 1 + x - top)
         second_above, second_below = differing_bits(images, rows, here + one, at + one)
