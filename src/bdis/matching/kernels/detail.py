@@ -23,6 +23,7 @@ from ...vector.simd import (
     larger,
     load,
     mask_bits,
+    prefetch,
     select,
     smaller,
     splat,
@@ -231,6 +232,11 @@ def compare_candidates(
         gradient(right.pixels, candidates.gradient_right, y, y + 1)
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
+            below = row + uint64(1)
+            prefetch(candidates.surface, below, x)
+            prefetch(candidates.labels, below, x)
+            prefetch(candidates.gain, below, x)
+            prefetch(candidates.votes, below, uint64(PAD) + x)
             of_surface, of_label = load(candidates.surface, row, x), load(candidates.labels, row, x)
             differs = absolute(of_surface - of_label) > splat(float32(NEAR))
             gain = splat(float32(0))
