@@ -286,6 +286,10 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
         add_rows(candidates.gain, y, height, width, RADIUS, 1, sums, uint64(1), (0, width))
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
+            below = row + uint64(1)
+            prefetch(out.values, below, x)
+            prefetch(candidates.surface, below, x)
+            prefetch(candidates.labels, below, x)
             margin, label = load(sums, uint64(3), x), load(candidates.labels, row, x)
             seen = load(candidates.votes, row, pad + x)  # NaN if only one camera sees the label
             better = add_columns(sums, uint64(1), x, RADIUS, 1) > margin

@@ -235,6 +235,8 @@ def enlarge_map(source: Map, target: Map, factor: int, streaming: bool, crew: Cr
         while x < whole:
             x = _first_columns(x, whole)
             col = uint64(x)
+            if not streaming:
+                _prefetch_rows(out, uint64(row_b + 1), col)
             above, below, v_a, v_b = _rows_between(values, upper, lower, col)
             total = v_a[0] + v_a[1]
             if not every_lane(total == total):
