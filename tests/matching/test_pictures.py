@@ -130,6 +130,15 @@ def test_unrelated_pictures_are_told(preset):
     assert "do both images show the same scene" in said(bdis.StereoMatcher(preset), one.left, other.right)
 
 
+@pytest.mark.parametrize("preset", ["balanced", "accurate"])
+def test_unrelated_and_swapped_pictures_are_told_if_every_pixel_gets_a_disparity(pair, preset):
+    matcher = bdis.StereoMatcher(preset, dense=True)
+    one, other = render("tissue", 240, 320, seed=5), render("colon", 240, 320, seed=6)
+    assert "of the disparities are likely: do both images show the same scene" in said(matcher, one.left, other.right)
+    assert "swapped" in said(matcher, pair.right, pair.left)
+    assert said(matcher, pair.left, pair.right) == ""
+
+
 def test_differently_exposed_pictures_are_told(pair, matcher):
     dark = np.maximum(pair.right // 2, 1)
     assert "the left image is 2.0 times as bright as the right one" in said(matcher, pair.left, dark)

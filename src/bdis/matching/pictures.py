@@ -18,6 +18,10 @@ SHORT_SIDE_PX = 48  # of the small copies, or more
 INEXACT_ROWS_PX = 1.0  # rows that differ by more belong to a calibration that is not exact
 FEW_KNOWN = 0.5  # share of the seen pixels; with fewer it is looked for a reason
 HARDLY_ANY = 0.1  # share of the seen pixels; with fewer there is a warning in any case
+# If every pixel gets a disparity, those count as known that have a higher probability: 46 to 98 % of them in 19 real and
+# rendered pairs, at most 8 % in unrelated ones and 20 % in swapped ones.
+LIKELY = 0.1
+EVERY_PIXEL = 0.99  # share of the seen pixels: are all known?  Without ``dense`` so many are only where all is well
 # Share of given disparities with a probability above 0.5: 0.21 and more of maps by SGBM, BM, ELAS and DIS flow on 25
 # real and rendered pairs; at most 0.03 if these are doubled, in 16ths of a px, or if the images are swapped.
 FEW_FIT = 0.1
@@ -126,9 +130,12 @@ def unlike_pictures(result: StereoResult) -> str:
     small = result.pictures
     seen = float(np.mean(small.left > 0)) if small is not None else 1.0
     known = result.coverage / seen if seen > 0 else 0.0
+    is_dense = known >= EVERY_PIXEL
+    if is_dense:
+        known = _likely_share(result) / seen
     if small is not None and small.left.any() and known < FEW_KNOWN and (reason := _other_reading(small)):
         return reason
-    return few_known(known)
+    return few_likely(result, seen) if is_dense else few_known(known)
 
 
 def unlike_map(result: StereoResult) -> str:
@@ -166,6 +173,30 @@ def few_known(share: float) -> str:
         f"only {share:.1%} of the pixels are known: do both images show the same scene, at the same time, and are they "
         "rectified?"
     )
+
+
+def few_likely(result: StereoResult, seen: float = 1.0) -> str:
+    """A warning if every pixel has a disparity, but hardly any is likely to be right; empty otherwise.
+
+    ``seen`` is the share of pixels that the camera saw.
+
+    Examples
+    --------
+    >>> from bdis import StereoResult
+    >>> one = np.ones((4, 4), np.float32)
+    >>> few_likely(StereoResult(one, 0.02 * one)).split(":")[0]
+    'only 0.0% of the disparities are likely'
+    """
+    if not result.coverage >= EVERY_PIXEL * seen or (share := _likely_share(result) / seen) >= HARDLY_ANY:
+        return ""
+    return (
+        f"only {share:.1%} of the disparities are likely: do both images show the same scene, at the same time, and "
+        "are they rectified?"
+    )
+
+
+def _likely_share(result: StereoResult) -> float:
+    return float((result.probability > LIKELY).mean())
 
 
 def differing_rows(result: StereoResult) -> str:

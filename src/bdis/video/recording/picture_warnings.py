@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from ...cameras.checks import check_rectification
-from ...matching.pictures import differing_rows, few_known
+from ...matching.pictures import differing_rows, few_known, few_likely
 from ..stream.depth_stream import DepthFrame
 
 FIRST_CHECKS = 3  # frames in a row that are looked at closely
@@ -142,7 +142,7 @@ class PictureWarnings:
         return list(self._found.values())
 
     def _at_a_glance(self, frame: DepthFrame, recording: Recorded) -> list[str]:
-        texts = [differing_rows(frame.result), few_known(recording.coverage)]
+        texts = [differing_rows(frame.result), few_known(recording.coverage), few_likely(frame.result)]
         if frame.result.bits is not None:
             self.bits.add(frame.result.bits)
         if len(self.bits) > 1:
