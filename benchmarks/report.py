@@ -57,9 +57,10 @@ Visible pixels of two pairs of real endoscopes (tissue; the reference has 0.3 px
 pairs and of one Scene Flow pair: mean error px / share off by more than 1 px / coverage; behind it `balanced` and
 `accurate` cut to the coverage of that method by their own variance. The constants of labels, detail and refinement were
 chosen with these six pairs and sets 30 and 31 in view: figures on other pairs are what counts. The column "other" has
-two Middlebury pairs that came late, Cones and Aloe at half its size (reference in half px): labels, detail and
-refinement were chosen without them, the second search and the scale of the error model with them in view. Debian's
-opencv-doc and the source package of pandora contain them, and `BDIS_REAL_PAIRS` is the folder of all these sets.
+two Middlebury pairs that came late, Cones and Aloe at half its size (reference in half px; what only the left camera
+sees follows from the references): labels, detail and refinement were chosen without them, the second search and the
+scale of the error model with them in view. Debian's opencv-doc and the source package of pandora contain them, and
+`BDIS_REAL_PAIRS` is the folder of all these sets.
 
 {body("real")}
 
