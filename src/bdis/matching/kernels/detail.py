@@ -232,7 +232,7 @@ def compare_candidates(
         gradient(right.pixels, candidates.gradient_right, y, y + 1)
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
-            below = row + uint64(1)
+            below = row + uint64(1)  # whose memory is not in the caches yet
             prefetch(candidates.surface, below, x)
             prefetch(candidates.labels, below, x)
             prefetch(candidates.gain, below, x)
@@ -286,7 +286,7 @@ def choose_candidates(candidates: Candidates, blocks: Blocks, out: Map, line: De
         add_rows(candidates.gain, y, height, width, RADIUS, 1, sums, uint64(1), (0, width))
         row = uint64(y)
         for x in range(uint64(0), uint64(width), uint64(LANES)):
-            below = row + uint64(1)
+            below = row + uint64(1)  # as above
             prefetch(out.values, below, x)
             prefetch(candidates.surface, below, x)
             prefetch(candidates.labels, below, x)

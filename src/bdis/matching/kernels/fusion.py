@@ -142,7 +142,7 @@ def _fuse_row_under(fixed_count):
             full += row_weights[y, k]
         needed = splat(full * float32(mixture.min_support))
         for x in range(uint64(0), uint64(maps.disparity.shape[1] - LANES), uint64(LANES)):
-            prefetch(maps.disparity, y + uint64(2), x)
+            prefetch(maps.disparity, y + uint64(2), x)  # rows to come: their memory is not in the caches yet
             prefetch(maps.probability, y + uint64(2), x)
             # The first products are rounded by themselves, so that sums are the same whatever the compiler unrolls.
             w = rounded_product(first_weight, load(spread, first + uint64(2), x))

@@ -305,7 +305,7 @@ def fill_costs(images, costs, y, has_hidden):
     upper, lower, has_lower = uint64(y), uint64(y + 1), y + 1 < height
     for x in range(0, width, 2):
         offered = int64(costs.tops[uint64(y // 2), uint64(x // 2)])
-        ahead = uint64((y + ABREAST) * width + x)
+        ahead = uint64((y + ABREAST) * width + x)  # in rows that come soon: their memory is not in the caches yet
         prefetch(costs.costs, ahead, uint64(0))
         prefetch(costs.costs, ahead + uint64(width), uint64(0))
         prefetch(costs.totals, ahead, uint64(0))
