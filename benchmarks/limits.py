@@ -47,8 +47,8 @@ LIMITS = """## Limits, and where other methods are better
   the errors are inside with `smoke=0.2` (85 at least) and 91 with 0.3 (80); but the walls and the desk of Motorcycle
   and Scene Flow look the same, of which a fifteenth and a seventh of the known pixels would go, and the log score is
   worse there, on set 30 and in thin smoke. It is not built in. Nor do the pieces of smoke that float in front of the
-  rest, apart from it on all sides, tell themselves from near walls in the dark (sets 30, 31), the desk of Scene Flow and
-  instruments.
+  rest, apart from it on all sides, tell themselves from near walls in the dark (sets 30, 31), the desk of Scene Flow
+  and instruments.
 - Within 16 px of the upper, lower and right border errors are larger than inside, and intervals hold less: 0.83 px
   instead of 0.45 and 90 % on set 30 (1.27 px and 79 % before slopes kept up to the border), 1.32 instead of 0.66 px and
   91 % on set 31 (1.56 px, 88 %), 0.14 instead of 0.09 px and 97 % on six colons (0.17 px, 92 %), 0.06 instead of 0.04
@@ -81,13 +81,13 @@ LIMITS = """## Limits, and where other methods are better
   more uneven there than on any other pair, which is why its intervals hold 93 % all the same. A camera whose columns
   are off and whose rows are not would have intervals that are too narrow.
 - `bdis.combine` of `balanced` with others is at most 1.6 % worse than the best single one on the sets of its table, and
-  3 % better on average; but its rule and constants were chosen on these but Cones and Aloe, among some 60. On pairs that
-  were not used to choose (real ones mirrored, cropped, halved or noisy, cut-out polygons, scenes with little texture) 31
-  of 210 combinations are more than 2 % worse (counted with an earlier rule for three and more; of 90 such combinations,
-  real pairs upside down, cropped or noisy and nine new scenes, 7 with both): up to five times the error on Scene Flow
-  cropped or noisy with ELAS, twice on a mirrored Tsukuba, more with little texture. Without ours it follows DIS flow too
-  far on Middlebury and Scene Flow: its smooth maps are assessed as too sure. SGBM with a far stricter uniqueness (70 to
-  85 %) is more accurate on Middlebury than its surest pixels by `bdis.assess`.
+  3 % better on average; but its rule and constants were chosen on these but Cones and Aloe, among some 60. On pairs
+  that were not used to choose (real ones mirrored, cropped, halved or noisy, cut-out polygons, scenes with little
+  texture) 31 of 210 combinations are more than 2 % worse (counted with an earlier rule for three and more; of 90 such
+  combinations, real pairs upside down, cropped or noisy and nine new scenes, 7 with both): up to five times the error
+  on Scene Flow cropped or noisy with ELAS, twice on a mirrored Tsukuba, more with little texture. Without ours it
+  follows DIS flow too far on Middlebury and Scene Flow: its smooth maps are assessed as too sure. SGBM with a far
+  stricter uniqueness (70 to 85 %) is more accurate on Middlebury than its surest pixels by `bdis.assess`.
 - A second result that contradicts the first everywhere by the same distance hardly widens the intervals of
   `bdis.combine` (sigma .065 to .091 px at 1 as at 10 px): how far two results usually are apart is taken from the frame
   itself. Results of different pictures are refused. Of `balanced` with `fast`, whose errors are the same, 3 to 7 % are

@@ -18,8 +18,8 @@ SHORT_SIDE_PX = 48  # of the small copies, or more
 INEXACT_ROWS_PX = 1.0  # rows that differ by more belong to a calibration that is not exact
 FEW_KNOWN = 0.5  # share of the seen pixels; with fewer it is looked for a reason
 HARDLY_ANY = 0.1  # share of the seen pixels; with fewer there is a warning in any case
-# If every pixel gets a disparity, those count as known that have a higher probability: 46 to 98 % of them in 19 real and
-# rendered pairs, at most 8 % in unrelated ones and 20 % in swapped ones.
+# If every pixel gets a disparity, those count as known that have a higher probability: 44 to 98 % of them in 19 real
+# and rendered pairs, at most 8 % in unrelated ones and 20 % in swapped ones.
 LIKELY = 0.1
 EVERY_PIXEL = 0.99  # share of the seen pixels: are all known?  Without ``dense`` so many are only where all is well
 # Share of given disparities with a probability above 0.5: 0.21 and more of maps by SGBM, BM, ELAS and DIS flow on 25
