@@ -17,6 +17,8 @@ def test_minutes_add_up_since_the_last_change_and_the_last_finding(tmp_path):
         add(run, path)
     assert total("image", "new", runs(path)) == Run("image", "new", 330.0, 7, 1)
     assert total("image", "newer", runs(path)).seconds == 0
+    add(Run("image", "newer", 20.0, 1, 0), path)
+    assert total("image", None, runs(path)) == Run("image", "", 350.0, 8, 1)
 
 
 def test_a_reader_is_known_by_the_code_that_it_runs_and_not_by_comments(tmp_path, monkeypatch):
