@@ -1,5 +1,6 @@
 """Every loader on a small folder in exactly the published layout; rendered content, so that depth can be checked."""
 
+import gzip
 import io
 import json
 import tarfile
@@ -571,6 +572,19 @@ def test_a_scared_archive_that_is_cut_short_says_so(length, tmp_path):
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(ValueError, match=r"frame_data.tar.gz is damaged or cut short"):
         _Archive(path).read("frame_data000000.json")
+
+
+@pytest.mark.parametrize("name", ["frame_data000000.json", "other.json"])
+@pytest.mark.parametrize("size", [2**31, 2**60])
+def test_a_scared_archive_that_promises_more_than_it_has_was_read_for_ever(name, size, tmp_path):
+    member = tarfile.TarInfo(name)
+    member.size = size
+    path = tmp_path / "frame_data.tar.gz"
+    path.write_bytes(gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + 512 * b" "))
+    archive = _Archive(path)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"frame_data.tar.gz: a file in it has \d+ bytes; at most"):
+            archive.read("frame_data000000.json")
 
 
 def test_kitti_calibration_without_focal_length_is_refused(tmp_path, scene):

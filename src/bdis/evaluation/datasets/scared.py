@@ -263,9 +263,13 @@ class _Archive:
                 raise EOFError("the header ends early") from error
             self._members = iter(self._open_file)
         for member in self._members:
+            # Its content (with holes that it may have), or what it takes in the archive up to the next header: tarfile
+            # would skip that block by block, also what lies beyond the end.
+            length = max(member.size, self._open_file.offset - member.offset)
+            if length > MAX_IMAGE_BYTES:
+                self._members = None
+                raise ValueError(f"{self.path}: a file in it has {length} bytes; at most {MAX_IMAGE_BYTES} are read")
             if member.isfile() and Path(member.name).name == name:
-                if member.size > MAX_IMAGE_BYTES:
-                    raise ValueError(f"{self.path}: {name} has {member.size} bytes; at most {MAX_IMAGE_BYTES} are read")
                 file = self._open_file.extractfile(member)
                 assert file is not None
                 return file.read()
