@@ -9,7 +9,7 @@ from bdis.synthetic.renderer import render
 
 @pytest.fixture(scope="module")
 def pairs():
-    """Of one size, that take different ways through a match: rows moved or not, unseen pixels, other kinds of pixels."""
+    """Of one size, that take different ways through a match: rows moved or not, unseen pixels, other pixel types."""
     aligned, lower, higher = (
         render("tissue", 160, 224, seed=seed, vertical_shift_px=shift) for seed, shift in ((1, 0), (2, 1.5), (3, -2.5))
     )
