@@ -51,7 +51,7 @@ def test_a_pattern_in_a_list_that_matches_the_list_does_not_recurse(videos):
 
 
 def test_a_pattern_that_matches_the_whole_disk_is_refused_before_it_fills_the_memory(videos, monkeypatch):
-    monkeypatch.setattr("bdis.cluster.jobs.MAX_MATCHES", 1)
+    monkeypatch.setattr("bdis.cluster.patterns.MAX_MATCHES", 1)
     assert names(find_sources([str(videos / "*.mp4")])) == ["b.mp4"]
     with pytest.raises(BadRequest, match=r"matches more than 1 files; give a narrower pattern"):
         find_sources([str(videos / "**")])

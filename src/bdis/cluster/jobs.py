@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from glob import has_magic
 from pathlib import Path
 
 from ..common.bad_request import BadRequest
 from ..common.reading import MAX_TEXT_BYTES, read_text
 from ..video.recording import FRAME_LOG, MANIFEST
 from ..video.recording.run_request import RunRequest
+from .patterns import files_matching
 
 RECORDINGS = (".avi", ".bag", ".m4v", ".mkv", ".mov", ".mp4", ".mpg", ".mpeg", ".mts", ".ts", ".webm", ".wmv")
 LIST = ".txt"
 WORK_FOLDER = ".batch"  # in the folder of a batch: journal and unfinished pieces
 PIECES = "pieces"  # in that folder: a folder for each recording that somebody has begun
 LONGEST_NAME = 120  # characters
-MAX_MATCHES = 20_000  # of a pattern: "/**" must not fill the memory
 
 
 # Slots, also of all that is in it: pickling leaves a dict in every object that can have one, 0.3 kB per recording.
@@ -98,12 +97,8 @@ def _expand(text: str, base: Path, *, is_line: bool = False) -> list[tuple[str, 
     if "://" in text or text.startswith("render:"):
         return [(text, None)]
     path = base / text
-    if not path.exists() and glob.has_magic(text):
-        matches = list(islice(glob.iglob(str(path), recursive=True), MAX_MATCHES + 1))
-        if len(matches) > MAX_MATCHES:
-            raise BadRequest(f"{text} matches more than {MAX_MATCHES} files; give a narrower pattern, or several")
-        found = (Path(each) for each in sorted(matches))
-        kept = [each for each in found if not _is_result(each)]
+    if not path.exists() and has_magic(text):
+        kept = [each for each in files_matching(path) if not _is_result(each)]
         return [source for each in kept for source in _expand(str(each), Path(), is_line=is_line)]
     if path.is_dir():
         if not any(path.iterdir()):
