@@ -10,6 +10,7 @@ import bdis
 
 RIG = bdis.Rig(focal_px=500, cx=100, cy=50, baseline_mm=5, size=(200, 120))  # f b = 2500 px mm
 VERGED = bdis.Rig(focal_px=500, cx=100, cy=50, baseline_mm=5, cx_right=110)  # doffs 10 px
+FITTED = dataclasses.replace(RIG, sigma_scale=1.31, sigma_scale_range=(1.2, 1.45), sigma_preset="fast")
 
 
 def result(disparity, variance=None):
@@ -173,6 +174,13 @@ def test_wrong_size_offers_scaled():
         ({"sigma_scale": 0}, ValueError, "sigma_scale must be above 0 and at most 100, but it is 0"),
         ({"sigma_scale": 101}, ValueError, "sigma_scale must be above 0 and at most 100, but it is 101"),
         ({"sigma_scale": "1.3"}, TypeError, "sigma_scale must be a number, but it is '1.3'"),
+        ({"sigma_preset": "fast"}, ValueError, "sigma_preset is about sigma_scale, which is missing"),
+        ({"sigma_scale": 2, "sigma_preset": "fastest"}, ValueError, "sigma_preset must be one of balanced, "),
+        ({"sigma_scale": 2, "sigma_preset": ["fast"]}, ValueError, "sigma_preset must be one of balanced, "),
+        ({"sigma_scale": 2, "sigma_scale_range": (1, 1.9)}, ValueError, "two numbers around sigma_scale, 2, but it is"),
+        ({"sigma_scale": 2, "sigma_scale_range": (1, np.inf)}, ValueError, "but it is 1 to inf"),
+        ({"sigma_scale": 2, "sigma_scale_range": (np.nan, 3)}, ValueError, "but it is nan to 3"),
+        ({"sigma_scale": 2, "sigma_scale_range": 2}, TypeError, "sigma_scale_range must be two numbers"),
     ],
 )
 def test_numbers_no_camera_has_are_refused(change, error, words):
@@ -189,8 +197,8 @@ def test_scaling_by_nonsense_is_refused(factor):
 @pytest.mark.parametrize("ending", ["toml", "json"])
 @pytest.mark.parametrize(
     "rig",
-    [RIG, VERGED, bdis.Rig(1 / 3, np.pi, -2.5, 5.379, 1e-7), dataclasses.replace(RIG, sigma_scale=1.31)],
-    ids=["sized", "verged", "odd", "fitted"],
+    [RIG, VERGED, bdis.Rig(1 / 3, np.pi, -2.5, 5.379, 1e-7), dataclasses.replace(RIG, sigma_scale=1.31), FITTED],
+    ids=["sized", "verged", "odd", "scaled", "fitted"],
 )
 def test_own_file_gives_the_same_rig_back(rig, ending, tmp_path):
     path = tmp_path / f"rig.{ending}"
@@ -199,13 +207,30 @@ def test_own_file_gives_the_same_rig_back(rig, ending, tmp_path):
 
 
 def test_factor_on_sigma_is_kept_by_resizing_and_not_written_without_one(tmp_path):
-    assert dataclasses.replace(RIG, sigma_scale=1.31).scaled(0.5).sigma_scale == 1.31
+    assert FITTED.scaled(0.5).about_sigma() == FITTED.about_sigma()
     RIG.save(tmp_path / "rig.toml")
     assert "sigma_scale" not in (tmp_path / "rig.toml").read_text()
     text = (tmp_path / "rig.toml").read_text()
     (tmp_path / "wrong.toml").write_text(f"{text}sigma_scale = -2\n")
     with pytest.raises(ValueError, match="wrong.toml: sigma_scale must be above 0"):
         bdis.Rig.load(tmp_path / "wrong.toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sigma_preset = 1", "sigma_preset must be a text, but it is 1"),
+        ("sigma_scale_range = [1.0]", "sigma_scale_range must be two numbers"),
+        ('sigma_scale_range = [1.0, "2"]', "sigma_scale_range must be a finite number, but it is '2'"),
+        ("sigma_scale_range = [1.0, inf]", "sigma_scale_range must be a finite number, but it is inf"),
+    ],
+)
+def test_what_a_file_says_of_the_factor_has_its_type(line, words, tmp_path):
+    path = tmp_path / "rig.toml"
+    dataclasses.replace(RIG, sigma_scale=1.31).save(path)
+    path.write_text(f"{path.read_text()}{line}\n")
+    with pytest.raises(ValueError, match=re.escape(words)):
+        bdis.Rig.load(path)
 
 
 def test_own_file_of_another_kind_is_refused(tmp_path):

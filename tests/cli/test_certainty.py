@@ -1,6 +1,7 @@
 """``bdis certainty``, and the commands that use the factor in a rig file."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -51,6 +52,10 @@ def test_fit_writes_the_rig_of_the_data_set_with_the_factor(dataset, fitted, cap
     rig = bdis.Rig.load(tmp_path / "rig.json")
     assert rig == bdis.Rig.load(fitted)
     assert rig.sigma_scale == said["sigma_scale"]
+    assert rig.sigma_scale_range == pytest.approx(
+        [rig.sigma_scale / said["factor"] * said[end] for end in ("low", "high")]
+    )
+    assert rig.sigma_preset == "fast"
     assert rig.baseline_mm == bdis.Rig.load(dataset / "rig.toml").baseline_mm
     assert said["low"] < said["factor"] < said["high"]
     assert len(said["frames"]) == 4
@@ -148,6 +153,19 @@ def test_match_uses_the_factor_of_the_rig(dataset, tripled, capsys, tmp_path):
     np.testing.assert_array_equal(own.variance, plain.variance)
 
 
+@pytest.mark.parametrize(("preset", "more", "is_told"), [
+    ("fast", ["--set", "patch_size=6"], False), ("balanced", [], True), ("paper", ["--set", "patch_size=6"], True),
+])  # fmt: skip
+def test_match_tells_of_a_factor_that_was_fitted_with_another_preset(
+    dataset, fitted, capsys, tmp_path, preset, more, is_told
+):
+    pair = [dataset / side / "000000.png" for side in ("left", "right")]
+    given = ["--calib", fitted, "--preset", preset, *more, "-o", tmp_path / "out"]
+    told = answer_of(capsys, "match", *pair, *given)["calibration"]
+    assert any("fitted with preset fast" in line for line in told)
+    assert any("sigma may be wrong" in line for line in told) == is_told
+
+
 def test_run_uses_the_factor_of_the_rig(dataset, tripled, capsys, tmp_path):
     def sigma_of_run(name, *more):
         said = answer_of(capsys, "run", dataset, *FAST, *more, "--stop", "1", "--save", "sigma", "-o", tmp_path / name)
@@ -176,7 +194,7 @@ def test_view_uses_the_factor_of_the_rig(dataset, tripled, capsys, monkeypatch):
 def test_calib_show_has_the_factor(tripled, capsys):
     assert answer_of(capsys, "calib", "show", tripled)["rig"]["sigma_scale"] == 3
     assert run(["calib", "show", str(tripled)]) == 0
-    assert "x 3, fitted to these cameras" in capsys.readouterr().out
+    assert re.search(r"factor on sigma +x 3 *\n", capsys.readouterr().out)
 
 
 def test_help_says_what_a_fit_needs(capsys):

@@ -50,7 +50,8 @@ def test_factor_of_errors_that_follow_the_law_is_that_of_their_sigma():
     assert fit.factor == pytest.approx(1.5, rel=0.05)
     assert fit.low < 1.5 < fit.high
     assert fit.sigma_scale == pytest.approx(fit.factor, rel=1e-3)
-    assert fit.rig == replace(RIG, sigma_scale=fit.sigma_scale)
+    low, high = (fit.sigma_scale * end / fit.factor for end in (fit.low, fit.high))
+    assert fit.rig == replace(RIG, sigma_scale=fit.sigma_scale, sigma_scale_range=(low, high))
     assert fit.warnings == []
     assert [frame.pixels for frame in fit.frames] == [5000] * 8
 

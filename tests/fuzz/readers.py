@@ -230,8 +230,9 @@ _CALIBRATION_WORDS = (
 )  # fmt: skip
 _TOML_WORDS = (
     'format = "bdis-rig"', 'format = "bdis-stereo-calibration"', "focal_px = ", "cx = ", "cy = ", "baseline_mm = ",
-    "size = [", "sigma_scale = ", "left_matrix", "right_matrix", "rotation", "translation_mm", "fisheye", "true", "nan",
-    "inf", "1e400", "[[", "]]", '"""', "1979-05-27", "left_distortion", "right_distortion",
+    "size = [", "sigma_scale = ", "sigma_scale_range = [", "sigma_preset = ", "left_matrix", "right_matrix",
+    "rotation", "translation_mm", "fisheye", "true", "nan", "inf", "1e400", "[[", "]]", '"""', "1979-05-27",
+    "left_distortion", "right_distortion",
 )  # fmt: skip
 _MAT_WORDS = ("MATLAB 5.0 MAT-file", "MATLAB 7.3 MAT-file", "IM", "CameraParameters1", "CameraParameters2", "K",
               "IntrinsicMatrix", "RotationOfCamera2", "TranslationOfCamera2", "PoseCamera2", "ImageSize")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..common.atomic import Place
 from ..display.card import card
 from ..matching.disparity_px import as_disparity_px
 from ..matching.result import StereoResult
-from ..matching.settings import Settings
+from ..matching.settings import PRESETS, Settings
 from .cloud import Cloud
 from .depth_pictures import plot_depth
 from .formats import Unit, check_size, read_calibration, write_native
@@ -42,14 +42,18 @@ class Rig:
     sigma_scale : float, optional
         The matcher's setting of that name that suits these cameras, above 0 and at most 100, as ``bdis certainty fit``
         finds it.  Commands pass it to the matcher; in Python, pass it to :class:`bdis.StereoMatcher`.
+    sigma_scale_range : tuple of float, optional
+        95 % confidence interval of ``sigma_scale``, (low, high).
+    sigma_preset : str, optional
+        The preset that ``sigma_scale`` was fitted with, a name in ``bdis.PRESETS``; others need another factor.
 
     Raises
     ------
     TypeError
         A parameter is not a number.
     ValueError
-        A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, or ``sigma_scale`` is out
-        of range.
+        A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, ``sigma_scale`` is out of
+        range, or what is said of it does not fit it.
 
     See Also
     --------
@@ -70,6 +74,8 @@ class Rig:
     cx_right: float | None = None
     size: tuple[int, int] | None = None
     sigma_scale: float | None = None
+    sigma_scale_range: tuple[float, float] | None = None
+    sigma_preset: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("focal_px", "cx", "cy", "baseline_mm", "cx_right", "sigma_scale"):
@@ -89,7 +95,29 @@ class Rig:
             )
         if self.sigma_scale is not None:
             Settings(sigma_scale=self.sigma_scale)  # refuses what a matcher would refuse
+        self._check_origin_of_sigma()
         object.__setattr__(self, "size", check_size(self.size))
+
+    def _check_origin_of_sigma(self) -> None:
+        """Is what is said of the factor on sigma possible?"""
+        about = {name: getattr(self, name) for name in ("sigma_scale_range", "sigma_preset")}
+        given = [name for name, value in about.items() if value is not None]
+        if given and self.sigma_scale is None:
+            raise ValueError(f"{given[0]} is about sigma_scale, which is missing")
+        if self.sigma_preset is not None and self.sigma_preset not in list(PRESETS):  # of whatever type
+            raise ValueError(f"sigma_preset must be one of {', '.join(PRESETS)}, but it is {self.sigma_preset!r}")
+        if self.sigma_scale_range is None or self.sigma_scale is None:
+            return
+        try:
+            low, high = map(float, self.sigma_scale_range)
+        except (TypeError, ValueError):
+            raise TypeError(f"sigma_scale_range must be two numbers, but it is {self.sigma_scale_range!r}") from None
+        if not 0 < low <= self.sigma_scale <= high < math.inf:
+            raise ValueError(
+                f"sigma_scale_range must be two numbers around sigma_scale, {self.sigma_scale:g}, "
+                f"but it is {low:g} to {high:g}"
+            )
+        object.__setattr__(self, "sigma_scale_range", (low, high))
 
     @property
     def doffs(self) -> float:
@@ -492,7 +520,7 @@ class Rig:
             angles = (math.degrees(2 * math.atan(side / 2 / self.focal_px)) for side in self.size)
             rows.append(("images", f"{width}x{height} px, {' by '.join(f'{angle:.0f}' for angle in angles)} degrees"))
         if self.sigma_scale is not None:
-            rows.append(("factor on sigma", f"{self.sigma_scale:g}"))
+            rows.append(("factor on sigma", self.about_sigma()))
         for depth_mm in (50, 100):
             per_px = depth_mm**2 / (self.focal_px * self.baseline_mm)
             rows.append((f"at {depth_mm} mm", f"a disparity that is 1 px off moves the depth by {per_px:.2f} mm"))
@@ -517,8 +545,9 @@ class Rig:
 
         Examples
         --------
-        >>> Rig(500, 319.5, 239.5, 5, size=(640, 480)).scaled(0.5)
-        Rig(focal_px=250.0, cx=159.5, cy=119.5, baseline_mm=5.0, cx_right=None, size=(320, 240), sigma_scale=None)
+        >>> half = Rig(500, 319.5, 239.5, 5, size=(640, 480)).scaled(0.5)
+        >>> half.focal_px, half.cx, half.cy, half.baseline_mm, half.size
+        (250.0, 159.5, 119.5, 5.0, (320, 240))
         """
         if not factor > 0 or not math.isfinite(factor):
             raise ValueError(f"factor must be above 0, but it is {factor!r}")
@@ -526,15 +555,34 @@ class Rig:
         def place(x: float) -> float:
             return (x + 0.5) * factor - 0.5  # the image's edge, half a pixel before the first centre, stays at -0.5
 
-        return Rig(
-            self.focal_px * factor,
-            place(self.cx),
-            place(self.cy),
-            self.baseline_mm,
-            None if self.cx_right is None else place(self.cx_right),
-            None if self.size is None else (round(self.size[0] * factor), round(self.size[1] * factor)),
-            self.sigma_scale,
+        return replace(
+            self,
+            focal_px=self.focal_px * factor,
+            cx=place(self.cx),
+            cy=place(self.cy),
+            cx_right=None if self.cx_right is None else place(self.cx_right),
+            size=None if self.size is None else (round(self.size[0] * factor), round(self.size[1] * factor)),
         )
+
+    def about_sigma(self) -> str:
+        """The factor on sigma, how sure it is and what it is for, in words; "none" without one.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> Rig(500, 320, 240, 5, sigma_scale=1.31, sigma_scale_range=(1.1, 1.6), sigma_preset="fast").about_sigma()
+        'x 1.31 (95 % confidence 1.1 to 1.6), fitted with preset fast'
+        """
+        if self.sigma_scale is None:
+            return "none"
+        text = f"x {self.sigma_scale:.3g}"
+        if self.sigma_scale_range is not None:
+            low, high = self.sigma_scale_range
+            text += f" (95 % confidence {low:.3g} to {high:.3g})"
+        return text if self.sigma_preset is None else f"{text}, fitted with preset {self.sigma_preset}"
 
     def check_fits(self, shape: tuple[int, ...]) -> None:
         """Raise an error if images are not of the size of the rig.
@@ -657,6 +705,10 @@ class Rig:
             content["size"] = list(self.size)
         if self.sigma_scale is not None:
             content["sigma_scale"] = self.sigma_scale
+        if self.sigma_scale_range is not None:
+            content["sigma_scale_range"] = list(self.sigma_scale_range)
+        if self.sigma_preset is not None:
+            content["sigma_preset"] = self.sigma_preset
         return content
 
     def _disparity_from_infinity(self, result: StereoResult | Array) -> Array:

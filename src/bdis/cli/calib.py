@@ -174,7 +174,7 @@ def _rig_rows(rig: Rig) -> Rows:
         ("baseline", f"{rig.baseline_mm:.4g} mm"),
     ]
     if rig.sigma_scale is not None:
-        rows.append(("sigma", f"x {rig.sigma_scale:.3g}, fitted to these cameras"))
+        rows.append(("factor on sigma", rig.about_sigma()))
     if rig.size is not None:
         across, down = _field_of_view(rig)
         rows.append(("field of view", f"{across:.1f} x {down:.1f} degrees"))

@@ -123,7 +123,8 @@ class CertaintyFit:
     frames : list of FrameFactor
         The frames it was fitted to.
     rig : Rig or None
-        The cameras of all frames, with ``sigma_scale``; None if there are none or several.
+        The cameras of all frames, with ``sigma_scale``, its confidence interval and the preset; None if there are none
+        or several.
     warnings : list of str
         Why the factor should not be trusted, in words; empty if nothing is wrong.
     """
@@ -189,8 +190,9 @@ def fit_certainty(
     >>> 0.5 < fit.factor < 3, fit.rig.sigma_scale == fit.sigma_scale
     (True, True)
     """
+    preset = settings if isinstance(settings, str) else None
     settings = StereoMatcher(settings, variance=True).settings if isinstance(settings, str) else settings
-    return fit_errors(frame_errors(data, settings, occluded=occluded, progress=progress), settings.sigma_scale)
+    return fit_errors(frame_errors(data, settings, occluded=occluded, progress=progress), settings.sigma_scale, preset)
 
 
 def frame_errors(
@@ -258,7 +260,7 @@ def _errors_of(frame: Frame, matcher: StereoMatcher) -> FrameErrors:
     return FrameErrors(str(frame), error, sigma, frame.rig, reason or "")
 
 
-def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> CertaintyFit:
+def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0, preset: str | None = None) -> CertaintyFit:
     """Fit the factor on sigma to errors that are known already.
 
     Parameters
@@ -267,6 +269,8 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> Certa
         Frames that cannot be used are left out, and a warning says so.
     sigma_scale : float
         The matcher's setting of that name when the errors were made.
+    preset : str, optional
+        The preset that they were made with, for the rig.
 
     Returns
     -------
@@ -310,9 +314,14 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0) -> Certa
         high=high,
         sigma_scale=scale,
         frames=factors,
-        rig=None if rig is None else replace(rig, sigma_scale=scale),
+        rig=None if rig is None else _with_factor(rig, scale, (scale * low / factor, scale * high / factor), preset),
         warnings=[*_misfit(scale), *left_out(frames), *_doubts(factors, len(rigs))],
     )
+
+
+def _with_factor(rig: Rig, scale: float, interval: tuple[float, float], preset: str | None) -> Rig:
+    is_known = all(map(math.isfinite, interval))
+    return replace(rig, sigma_scale=scale, sigma_scale_range=interval if is_known else None, sigma_preset=preset)
 
 
 def _quantile(distances: Sequence[NDArray[np.float32]]) -> float:

@@ -10,8 +10,9 @@ from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_siz
 from .matrices import matrix_of, number_of, short_repr
 
 _MAX_TOML = 10_000  # characters; a file that write_native made has some 1000
+_OF_SIGMA = "sigma_scale", "sigma_scale_range", "sigma_preset"
 _NAMES: dict[str, tuple[set[str], set[str]]] = {  # required names, optional names
-    "bdis-rig": ({"focal_px", "cx", "cy", "baseline_mm"}, {"cx_right", "size", "sigma_scale"}),
+    "bdis-rig": ({"focal_px", "cx", "cy", "baseline_mm"}, {"cx_right", "size", *_OF_SIGMA}),
     "bdis-stereo-calibration": (
         {"left_matrix", "left_distortion", "right_matrix", "right_distortion", "rotation", "translation_mm", "size"},
         {"fisheye"},
@@ -40,7 +41,7 @@ def _read(file: CalibrationText) -> CalibrationFile:
     size = check_size(values.get("size"))
     content = {name: values[name] for name in found - {"size"}}
     if kind == "bdis-rig":
-        rectified = {name: number_of(value, name) for name, value in content.items()}
+        rectified = {name: _rig_value(value, name) for name, value in content.items()}
         return CalibrationFile("bdis rig", "mm (bdis convention)", size, rectified=rectified, states_unit=True)
     fisheye = content.pop("fisheye", False)
     if not isinstance(fisheye, bool):
@@ -48,6 +49,19 @@ def _read(file: CalibrationText) -> CalibrationFile:
     raw: dict[str, Any] = {name: matrix_of(value, name) for name, value in content.items()}
     raw |= {"fisheye": fisheye}
     return CalibrationFile("bdis stereo calibration", "mm (bdis convention)", size, raw=raw, states_unit=True)
+
+
+def _rig_value(value: Any, name: str) -> float | str | tuple[float, float]:
+    """A value of a rig file that has the type of that name."""
+    if name == "sigma_preset":
+        if not isinstance(value, str):
+            raise ValueError(f"{name} must be a text, but it is {short_repr(value)}")
+        return value
+    if name == "sigma_scale_range":
+        if not isinstance(value, list) or len(value) != 2:
+            raise ValueError(f"{name} must be two numbers, but it is {short_repr(value)}")
+        return number_of(value[0], name), number_of(value[1], name)
+    return number_of(value, name)
 
 
 def _parse_toml(text: str) -> dict[str, Any]:
