@@ -1,6 +1,7 @@
 """``bdis assess``: what it writes, what it warns of, and what it refuses."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,20 @@ def test_assess_with_a_calibration_gives_depth(pair, calib, given, tmp_path, cap
     assert answer["interval_95_px"]["5%"] < answer["interval_95_px"]["50%"] < 1
     assert 0.5 < answer["mean_probability"] < 1
     assert np.nanmax(bdis.read_depth(out / "depth.tiff")) <= 60
+
+
+def test_a_factor_that_was_fitted_with_our_matcher_is_not_used_and_that_is_said(pair, calib, given, tmp_path, capsys):
+    rig = replace(bdis.Rig.load(calib[1]), sigma_scale=3, sigma_preset="fast")
+    rig.save(tmp_path / "fitted.toml")
+    code, out = assess_array(given, pair, tmp_path, "--calib", tmp_path / "fitted.toml", "--format", "npz", "--json")
+    assert code == 0
+    assert any(
+        "x 3, fitted with preset fast: not used" in line for line in json.loads(capsys.readouterr().out)["calibration"]
+    )
+    left, right = (bdis.read_image(path) for path in pair)
+    np.testing.assert_array_equal(
+        bdis.read_result(out / "result.npz").variance, bdis.assess(left, right, given).variance
+    )
 
 
 @pytest.mark.parametrize("ending", ["tiff", "pfm", "npy", "png", "npz"])

@@ -149,7 +149,7 @@ def result_of(disparity, variance):
 
 def test_one_result_combined_is_itself():
     only = result_of([[20.0, np.nan]], 0.04)
-    combined = combine([only])
+    combined = combine(each for each in [only])  # whatever can be iterated
     np.testing.assert_allclose(combined.disparity, only.disparity)
     np.testing.assert_allclose(combined.variance, only.variance, rtol=1e-6)
 

@@ -74,6 +74,8 @@ def assess(
     mask_of = masks.read(images[0].shape)
     given = _read(disparity, images[0].shape, unknown)
     rig, _, remarks = camera.load([images])
+    if rig is not None and rig.sigma_scale is not None:
+        remarks = [*remarks, f"sigma {rig.about_sigma()}: not used, as it is for disparities of bdis's own matcher"]
     with output_folder(out, [left, right, disparity, *vars(masks).values(), *camera.calib_files]) as stage:
         with terminal.working("assessing"):
             result = assess_map(

@@ -1,6 +1,6 @@
 """Several results of one pair made one, by their laws of error."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ TEXTURED = 4.0  # grey levels^2, variance of the windows that are compared
 ROWS = 32  # at a time: what is computed of them stays in the cache
 
 
-def combine(results: Sequence[StereoResult]) -> StereoResult:
+def combine(results: Iterable[StereoResult]) -> StereoResult:
     """The most probable disparity of each pixel, given what several matchers say of it.
 
     One result leads: the first, unless another is clearly surer on average where all know something.  Disparities
@@ -40,7 +40,7 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
 
     Parameters
     ----------
-    results : sequence of StereoResult
+    results : iterable of StereoResult
         Of the same pair, the one to trust most first, each with a variance: from ``StereoMatcher(variance=True)`` or,
         for other matchers, from :func:`bdis.assess`.
 
@@ -66,7 +66,7 @@ def combine(results: Sequence[StereoResult]) -> StereoResult:
     >>> f"{result.disparity[0, 0]:.2f} px, sigma {np.sqrt(result.variance[0, 0]):.2f} px"
     '20.00 px, sigma 0.13 px'
     """
-    if not results:
+    if not (results := list(results)):
         raise ValueError("there are no results to combine")
     for number, result in enumerate(results):
         _check(result, f"results[{number}]")
