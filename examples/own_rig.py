@@ -12,8 +12,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from bdis.evaluation.certainty_fit import SHARES, fit_errors, frame_errors, reliability_curves
+from bdis.evaluation.certainty_fit import SHARES, fit_errors, reliability_curves
 from bdis.evaluation.datasets import open_dataset
+from bdis.evaluation.frame_errors import frame_errors
 from bdis.matching.settings import Settings
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "examples-output")

@@ -13,13 +13,12 @@ from bdis.evaluation.certainty_fit import (
     LARGEST_RATIO,
     MIN_FRAMES,
     SHARES,
-    FrameErrors,
     fit_certainty,
     fit_errors,
-    frame_errors,
     reliability_curves,
 )
 from bdis.evaluation.datasets import Dataset, Entry, Frame, open_dataset
+from bdis.evaluation.frame_errors import FrameErrors, frame_errors
 
 FAST = bdis.PRESETS["fast"]
 RIG = bdis.Rig(500, 320, 240, 5)

@@ -15,8 +15,9 @@ from .options import Debug, Json, Preset, Set, must_be
 from .terminal import UsageError
 
 if TYPE_CHECKING:
-    from ..evaluation.certainty_fit import CertaintyFit, FrameErrors
+    from ..evaluation.certainty_fit import CertaintyFit
     from ..evaluation.datasets import Dataset
+    from ..evaluation.frame_errors import FrameErrors
     from ..matching.settings import Settings
 
 SHOWN_SHARES = (0.68, 0.95)
@@ -147,7 +148,8 @@ def certainty_show(
     intervals and of probabilities; ideal is the diagonal.
     """
     from ..common.atomic import write_whole
-    from ..evaluation.certainty_fit import left_out, reliability_curves
+    from ..evaluation.certainty_fit import reliability_curves
+    from ..evaluation.frame_errors import left_out
     from ..evaluation.report.plots import certainty_picture
     from ..evaluation.summary import counted
 
@@ -199,7 +201,7 @@ def _open(where: str, kind: str | None, options: list[str], frames: int) -> Data
 
 
 def _measure(data: Dataset, settings: Settings, occluded: bool) -> list[FrameErrors]:
-    from ..evaluation.certainty_fit import frame_errors
+    from ..evaluation.frame_errors import frame_errors
 
     with terminal.progress_bar() as progress:
         progress("matching", 0, len(data))  # at once: the first frame may take long, to load or compile the kernels

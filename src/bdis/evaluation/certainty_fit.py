@@ -10,7 +10,6 @@ of pixels of one frame are not independent.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,14 +21,13 @@ from ..common.law import share_within, sigmas
 from ..matching.matcher import StereoMatcher
 from ..matching.settings import Settings
 from .confidence import WITHIN_PX, reliability
-from .datasets import Dataset, Frame
-from .errors import Comparison, compare
-from .runner import why_not_scored
+from .datasets import Dataset
+from .errors import Comparison
+from .frame_errors import FrameErrors, frame_errors, left_out
 from .summary import counted
 
 SHARE = 0.95  # of the errors that shall lie in the interval of that share
 MIN_FRAMES = 3
-MIN_PIXELS = 1000  # of a frame: fewer leave less than 50 beyond the interval
 LIKELY_SCALE = 0.2, 5.0  # of any cameras; intervals that are further off are so for another reason
 LARGEST_RATIO = 2.0  # between the factors of two frames that are still called alike
 SHARES = np.linspace(0.02, 0.98, 49)  # at which a reliability curve is sampled
@@ -38,53 +36,6 @@ _T_QUANTILES = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086,
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class FrameErrors:
-    """Errors of a frame and the standard deviations that the matcher claimed for them, one entry per pixel.
-
-    Attributes
-    ----------
-    name : str
-        Group and name of the frame.
-    error_px : ndarray of float32, shape (n,)
-        Absolute error of the disparity.
-    sigma_px : ndarray of float32, shape (n,)
-        Claimed standard deviation, above 0.
-    rig : Rig or None
-        Cameras of the frame.
-    problem : str
-        Why the frame cannot be used; empty if it can.
-    """
-
-    name: str
-    error_px: NDArray[np.float32]
-    sigma_px: NDArray[np.float32]
-    rig: Rig | None = None
-    problem: str = ""
-
-    def share_inside(self, share: float, scale: float = 1.0) -> float:
-        """Share of the errors inside the interval that is claimed to hold ``share`` of them.
-
-        Parameters
-        ----------
-        share : float
-            Above 0 and below 1.
-        scale : float
-            Factor on sigma.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> errors = FrameErrors("1", np.float32([0.1, 0.2, 3, 4]), np.ones(4, np.float32))
-        >>> errors.share_inside(0.95), errors.share_inside(0.95, scale=2)
-        (0.5, 0.75)
-        """
-        return float((self.error_px <= scale * sigmas(share) * self.sigma_px).mean())
 
 
 @dataclass(frozen=True)
@@ -195,71 +146,6 @@ def fit_certainty(
     return fit_errors(frame_errors(data, settings, occluded=occluded, progress=progress), settings.sigma_scale, preset)
 
 
-def frame_errors(
-    data: Dataset,
-    settings: Settings,
-    *,
-    occluded: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
-) -> list[FrameErrors]:
-    """Match the frames of a data set and compare them with their reference.
-
-    The disparity range is that of the settings and not that of the data set, as it is when the cameras are used.
-
-    Parameters
-    ----------
-    data : Dataset
-        Frames with a reference.
-    settings : Settings
-        Settings of the matcher; a variance is computed in any case.
-    occluded : bool
-        Whether pixels that the right camera does not see count as well.
-    progress : callable
-        Called with the number of frames done.
-
-    Returns
-    -------
-    list of FrameErrors
-        Of all frames; those that cannot be used say why.
-
-    Raises
-    ------
-    ValueError
-        The variance is the paper's, to which no factor applies; or a frame cannot be read.
-
-    Examples
-    --------
-    >>> from bdis.evaluation.datasets import open_dataset
-    >>> (errors,) = frame_errors(open_dataset("render:plane,frames=1,height=48,width=64"), Settings())
-    >>> errors.name, len(errors.error_px) > 1000
-    ('rendered plane/000000', True)
-    """
-    if settings.variance == "paper":
-        raise ValueError("variance is 'paper', which follows no law that could be fitted; leave it out")
-    matcher = StereoMatcher(replace(settings, variance=True))
-    found = []
-    for frame in data.frames():
-        if frame.min_disparity_px < matcher.settings.min_disparity:  # verged cameras, of all frames
-            matcher = StereoMatcher(matcher.settings, min_disparity=frame.min_disparity_px)
-        found.append(_errors_of(frame if occluded else frame.without_occluded(), matcher))
-        progress(len(found))
-    return found
-
-
-def _errors_of(frame: Frame, matcher: StereoMatcher) -> FrameErrors:
-    reason = why_not_scored(frame)
-    error = sigma = np.zeros(0, np.float32)
-    if reason is None:
-        compared = compare(matcher.match(frame.left, frame.right), frame)
-        assert compared.sigma_px is not None
-        known = np.isfinite(compared.sigma_px) & (compared.sigma_px > 0)
-        error = np.abs(compared.error_px[known]).astype(np.float32)
-        sigma = compared.sigma_px[known].astype(np.float32)
-        if len(error) < MIN_PIXELS:
-            reason = f"too few pixels with a disparity and a reference, {len(error)} of the {MIN_PIXELS} needed"
-    return FrameErrors(str(frame), error, sigma, frame.rig, reason or "")
-
-
 def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0, preset: str | None = None) -> CertaintyFit:
     """Fit the factor on sigma to errors that are known already.
 
@@ -342,38 +228,6 @@ def _interval(factor: float, of_frames: Sequence[float]) -> tuple[float, float]:
     wide = _T_QUANTILES[degrees - 1] if degrees <= len(_T_QUANTILES) else 1.96 + 2.4 / degrees
     half = wide * float(np.std(np.log(of_frames), ddof=1)) / math.sqrt(len(of_frames))
     return factor * math.exp(-half), factor * math.exp(half)
-
-
-def left_out(frames: Sequence[FrameErrors]) -> list[str]:
-    """What is wrong with the frames that cannot be used.
-
-    Parameters
-    ----------
-    frames : sequence of FrameErrors
-        Usable ones are not mentioned.
-
-    Returns
-    -------
-    list of str
-        One line for each kind of problem, however many frames have it.
-
-    Examples
-    --------
-    >>> none = np.zeros(0, np.float32)
-    >>> left_out([FrameErrors(name, none, none, problem="no reference") for name in "abc"])
-    ['a: no reference; left out, like 2 more']
-    """
-    first: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for frame in frames:
-        if frame.problem:
-            kind = re.sub(r"\d+", "", frame.problem)  # the numbers differ from frame to frame
-            first.setdefault(kind, f"{frame.name}: {frame.problem}")
-            counts[kind] = counts.get(kind, 0) + 1
-    return [
-        f"{text}; left out" if counts[kind] == 1 else f"{text}; left out, like {counts[kind] - 1} more"
-        for kind, text in first.items()
-    ]
 
 
 def _misfit(scale: float) -> list[str]:
