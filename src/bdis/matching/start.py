@@ -86,11 +86,11 @@ class Start:
 
 def _labels(height: int, width: int, px: int, settings: Settings) -> tuple[int, int]:
     """Largest disparity (px of the level) and how many are tried: those where windows still overlap, as many as fit the
-    memory.
+    memory, of which the nearest points go without.
     """
     furthest = max(width - 1 - RADIUS, 0)
     largest = furthest if settings.max_disparity is None else math.ceil(settings.max_disparity / px)
     largest = min(max(largest, -furthest), furthest)
     smallest = min(max(math.floor(settings.min_disparity / px), -furthest), largest)
-    smallest = max(smallest, largest + 1 - max(MAX_CELLS // (height * width), LANES))
+    largest = min(largest, smallest - 1 + max(MAX_CELLS // (height * width), LANES))
     return largest, largest - smallest + 1
