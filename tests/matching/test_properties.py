@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import bdis
+from bdis.synthetic import render
 
 GREY_LOW, GREY_HIGH = 45, 210  # of `texture`: room for a change of brightness
 
@@ -352,6 +353,16 @@ def test_threads_do_not_matter(height, width, seed, holes, design):
         matcher = bdis.StereoMatcher(**design, threads=threads)
         for _ in range(2):
             assert_same(matcher.match(*pair), expected)
+
+
+def test_certainty_at_the_end_of_a_span_does_not_depend_on_the_threads():
+    """It is read 8 px beyond what is known, and the map was refined 4 px beyond: there were left-overs of a thread."""
+    scene = render("tissue", 65, 129, seed=2)
+    one, two = (
+        bdis.StereoMatcher(start="zero", patch_size=4, overlap=0.0, threads=threads).match(scene.left, scene.right)
+        for threads in (1, 2)
+    )
+    assert_same(one, two)
 
 
 def test_more_threads_than_rows_do_not_matter():

@@ -47,6 +47,7 @@ from ...vector.simd import (
     to_float,
     to_int,
 )
+from .doubt import AROUND, BESIDE
 from .layout import PAD, ROWS, Map, whole_vectors
 from .pyramid import Image, Seen
 from .relaxation import BEYOND, BLOCK, DOWN, GOAL, HALF_SWEEPS, ODD, RIGHT, SHARE, SLOTS, VALUE, relax_rows
@@ -64,7 +65,7 @@ TINY = 1e-12  # the least precision: a pixel that nothing holds stays where it i
 FARTHEST = 1e6  # px, disparities beyond are treated as unknown
 UNKNOWN = 1e30  # px, takes the place of an unknown disparity: no bond is left across such a jump
 
-MARGIN = 4  # px, so far around what matters the refined map is read (doubt.py)
+MARGIN = max(AROUND, BESIDE)  # px, so far around what matters the refined map is read
 FEW = 4  # rows to keep of what only the row above and the row below need
 BEFORE = LANES  # numbers before the even pixels of a split row, and before its odd ones
 
