@@ -98,7 +98,7 @@ def _expand(text: str, base: Path, *, is_line: bool = False) -> list[tuple[str, 
         return [(text, None)]
     path = base / text
     if not path.exists() and has_magic(text):
-        kept = [each for each in files_matching(path) if not _is_result(each)]
+        kept = [each for each in files_matching(text, base) if not _is_result(each)]
         return [source for each in kept for source in _expand(str(each), Path(), is_line=is_line)]
     if path.is_dir():
         if not any(path.iterdir()):

@@ -20,14 +20,16 @@ MAX_PARTS = 100  # names between slashes
 ANY_DEPTH = "**"
 
 
-def files_matching(pattern: Path) -> list[Path]:
+def files_matching(pattern: str, folder: Path) -> list[Path]:
     """Files and folders that a pattern matches.
 
     Parameters
     ----------
-    pattern : Path
+    pattern : str
         With "*", "?", "[...]", and "**" for folders at any depth.  Names that begin with a dot are matched by parts
         that do.
+    folder : Path
+        What a relative pattern is relative to; its own name is no pattern.
 
     Returns
     -------
@@ -45,16 +47,19 @@ def files_matching(pattern: Path) -> list[Path]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in "b.mp4", "a.mp4", "notes.txt":
     ...         Path(folder, name).touch()
-    ...     [path.name for path in files_matching(Path(folder, "**", "*.mp4"))]
+    ...     [path.name for path in files_matching("**/*.mp4", Path(folder))]
     ['a.mp4', 'b.mp4']
     """
-    parts = [part for part, after in zip(pattern.parts, [*pattern.parts[1:], ""]) if (part, after) != (ANY_DEPTH,) * 2]
+    parts: list[str] = []
+    for part in Path(pattern).parts:
+        if part != ANY_DEPTH or parts[-1:] != [ANY_DEPTH]:  # "**/**" is "**"
+            parts.append(part)
     if parts[-1:] == [ANY_DEPTH]:
         parts.append("*")
     if len(parts) > MAX_PARTS:
-        raise BadRequest(f"the pattern {str(pattern)[:40]!r}... has {len(parts)} parts; {MAX_PARTS} are possible")
+        raise BadRequest(f"the pattern {pattern[:40]!r}... has {len(parts)} parts; {MAX_PARTS} are possible")
     found: set[Path] = set()
-    for path in _Search(pattern).below(Path(), parts):
+    for path in _Search(pattern).below(folder, parts):
         found.add(path)
         if len(found) > MAX_MATCHES:
             raise BadRequest(f"{pattern} matches more than {MAX_MATCHES} files; give a narrower pattern, or several")
@@ -64,7 +69,7 @@ def files_matching(pattern: Path) -> list[Path]:
 class _Search:
     """Counts what a pattern looks at."""
 
-    def __init__(self, pattern: Path):
+    def __init__(self, pattern: str):
         self._pattern = pattern
         self._looked_at = 0
 
