@@ -80,10 +80,12 @@ def _parse_range(text: str | None) -> tuple[float, float] | None:
     """The two numbers of ``--range``."""
     if text is None:
         return None
+    from ..display.colors import is_range
+
     try:
         near, far = (float(part) for part in text.split(","))
     except ValueError:
         near = far = math.nan
-    if not (near < far and math.isfinite(far - near)):
-        raise UsageError(f"--range {text}: expected NEAR,FAR such as 30,120, the smaller number first")
+    if not is_range(near, far):
+        raise UsageError(f"--range {text}: expected NEAR,FAR such as 30,120, the clearly smaller number first")
     return near, far

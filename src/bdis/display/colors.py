@@ -10,6 +10,8 @@ from ..common.arrays import Array
 Rgb = tuple[int, int, int]
 Range = tuple[float, float]
 
+LARGEST_OF_RANGE = 1e9  # mm or px, of its ends
+LEAST_RANGE = 1e-6  # of the larger end, by which both differ at least
 COLORMAPS = {"disparity": "turbo", "depth": "turbo_r"}  # near is red in both
 UNKNOWN_ON_LIGHT: Rgb = (0xC9, 0xCD, 0xD2)  # grey of unknown pixels on a white page; no colour map has it
 MARK_COLOR: Rgb = (0x00, 0xE6, 0xFF)  # of outlines and markers: it occurs in no map, tissue, blood or highlight
@@ -96,6 +98,17 @@ def color_steps(values: Array, span: tuple[float, float]) -> NDArray[np.uint8]:
     return steps.astype(np.uint8)
 
 
+def is_range(near: float, far: float) -> bool:
+    """Can a colour scale reach from one number to another one?
+
+    Examples
+    --------
+    >>> is_range(30, 120), is_range(30, 30.00001), is_range(30, float("inf"))
+    (True, False, False)
+    """
+    return max(abs(near), abs(far)) <= LARGEST_OF_RANGE and far - near > LEAST_RANGE * max(abs(near), abs(far))
+
+
 def round_range(values: Array) -> tuple[float, float]:
     """Choose a range with round ends that contains most of the values, with a margin for the following frames.
 
@@ -114,7 +127,8 @@ def round_range(values: Array) -> tuple[float, float]:
     >>> round_range(np.linspace(42, 78, 1000))
     (30.0, 90.0)
     """
-    low, high = (float(value) for value in np.nanpercentile(values, [2, 98]))
+    most = LARGEST_OF_RANGE / 4  # so that it remains a range with margins
+    low, high = (min(max(float(value), -most), most) for value in np.nanpercentile(values, [2, 98]))
     margin = max(0.25 * (high - low), 0.05 * abs(high), 1e-3)
     low, high, is_positive = low - margin, high + margin, low >= 0
     rough = (high - low) / 8

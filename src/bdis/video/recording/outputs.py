@@ -14,6 +14,7 @@ from typing import Any, TypeGuard, TypeVar
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...connections.ros import bag1_file, mcap_file
+from ...display.colors import is_range
 from ..stream.depth_stream import DepthFrame
 from .bag_output import BagPlan, BagWriter
 from .depth_video import DEPTH_VIDEO, MOST_STEPS, STEPS_PER_MM, DepthVideo
@@ -36,8 +37,6 @@ from .video_file import count_readable_frames
 from .writer import FrameWriter
 
 COUNT = "pixels_beyond"
-LARGEST_ON_SCALE = 1e9  # mm or px, of the ends of a colour scale
-LEAST_ON_SCALE = 1e-6  # of the larger end, by which they differ at least
 T = TypeVar("T", int, float)
 
 
@@ -145,14 +144,13 @@ class Earlier:
             The entry has no such range.
         """
         near, far = (self.entry.get(name) for name in ("near", "far"))
-        if not (_fits_scale(near) and _fits_scale(far) and far - near > LEAST_ON_SCALE * max(abs(near), abs(far))):
+        if not (_is_number(near) and _is_number(far) and is_range(near, far)):
             raise ValueError(f"{MANIFEST} is damaged: near and far are no range; record into a new folder")
         return float(near), float(far)
 
 
-def _fits_scale(value: Any) -> TypeGuard[float]:
-    """Is something that was read a number that a colour scale can end with?"""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_ON_SCALE
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
