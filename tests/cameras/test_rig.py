@@ -181,6 +181,7 @@ def test_wrong_size_offers_scaled():
         ({"sigma_scale": 2, "sigma_scale_range": (1, np.inf)}, ValueError, "but it is 1 to inf"),
         ({"sigma_scale": 2, "sigma_scale_range": (np.nan, 3)}, ValueError, "but it is nan to 3"),
         ({"sigma_scale": 2, "sigma_scale_range": 2}, TypeError, "sigma_scale_range must be two numbers"),
+        ({"sigma_scale": 2, "sigma_scale_range": (1, 10**400)}, TypeError, "sigma_scale_range must be two numbers"),
     ],
 )
 def test_numbers_no_camera_has_are_refused(change, error, words):

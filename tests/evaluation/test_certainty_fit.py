@@ -55,6 +55,21 @@ def test_factor_of_errors_that_follow_the_law_is_that_of_their_sigma():
     assert [frame.pixels for frame in fit.frames] == [5000] * 8
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_frames_that_need_the_same_factor_are_fitted(seed):
+    """The ends of the interval are the factor then, but for rounding, and the rig refused an interval without it."""
+    same = errors_of(np.random.default_rng(seed).uniform(0.5, 2), pixels=2000, seed=seed)
+    low, high = fit_errors([same, same]).rig.sigma_scale_range
+    assert low == pytest.approx(high)
+
+
+def test_the_preset_is_noted_only_if_its_settings_are_its_own():
+    frames = [errors_of(1.5, seed=seed) for seed in range(3)]
+    assert fit_errors(frames, replace(FAST, variance=True, threads=2)).rig.sigma_preset == "fast"
+    assert fit_errors(frames, replace(FAST, patch_size=6)).rig.sigma_preset is None
+    assert fit_errors(frames).rig.sigma_preset is None
+
+
 def test_exactly_the_next_share_of_the_errors_is_inside():
     """Of 1999 errors the conformal quantile is the 1900th: 95 % of 2000."""
     errors = np.arange(1, 2000, dtype=np.float32) / 1000
@@ -161,7 +176,10 @@ def test_factors_no_setting_can_have_are_refused():
 def test_a_factor_that_no_camera_needs_speaks_against_the_reference(factor, is_likely):
     """As that of a reference which is off by 5 px; relative to the shipped sigma and not to that of the settings."""
     frames = [errors_of(factor, seed=seed) for seed in range(3)]
-    for fit in (fit_errors(frames), fit_errors([errors_of(1.0, seed=seed) for seed in range(3)], factor)):
+    for fit in (
+        fit_errors(frames),
+        fit_errors([errors_of(1.0, seed=seed) for seed in range(3)], bdis.Settings(sigma_scale=factor)),
+    ):
         found = [text for text in fit.warnings if "the reference or the rig does not fit these images" in text]
         assert len(found) == (0 if is_likely else 1)
 

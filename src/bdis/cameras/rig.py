@@ -109,8 +109,8 @@ class Rig:
         if self.sigma_scale_range is None or self.sigma_scale is None:
             return
         try:
-            low, high = map(float, self.sigma_scale_range)
-        except (TypeError, ValueError):
+            low, high = map(float, about["sigma_scale_range"])
+        except (TypeError, ValueError, OverflowError):
             raise TypeError(f"sigma_scale_range must be two numbers, but it is {self.sigma_scale_range!r}") from None
         if not 0 < low <= self.sigma_scale <= high < math.inf:
             raise ValueError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..common.assignments import read_values, split_assignments
-from ..matching.settings import PRESETS, Settings, settings_for
+from ..matching.settings import Settings, preset_of, settings_for
 from .rig import Rig
 
 
@@ -92,16 +92,9 @@ def with_rig(
     if rig.sigma_scale is not None and "sigma_scale" not in given and settings.variance != "paper":
         changes["sigma_scale"] = rig.sigma_scale  # the paper's variance has no factor
         remarks.append(f"sigma {rig.about_sigma()}, from {origin}")
-        if rig.sigma_preset is not None and not _is_preset(settings, rig.sigma_preset, given):
+        if rig.sigma_preset is not None and preset_of(settings) != rig.sigma_preset:
             remarks.append(
-                "sigma may be wrong: the factor is for another preset than this one; bdis certainty fit finds that of "
-                "this one"
+                f"sigma may be wrong: that factor is for preset {rig.sigma_preset} without other settings; "
+                "bdis certainty fit finds the factor of these"
             )
     return replace(settings, **changes), remarks
-
-
-def _is_preset(settings: Settings, preset: str, assigned: Iterable[str]) -> bool:
-    """Are these the settings of a preset, but for what was assigned and what no error depends on?"""
-    like = PRESETS[preset]
-    others = {name: getattr(like, name) for name in (*assigned, "variance", "threads", "sigma_scale")}
-    return replace(settings, **others) == like

@@ -97,7 +97,7 @@ def certainty_fit(
 
     settings = _settings(preset, set_ or [])
     errors = _measure(_open(dataset, kind, option or [], frames), settings, occluded)
-    fit = fit_errors(errors, settings.sigma_scale, preset)
+    fit = fit_errors(errors, settings)
     for text in fit.warnings:
         terminal.warn(text)
     written = _write(fit, out)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..cameras.rig import Rig
 from ..common.law import share_within, sigmas
 from ..matching.matcher import StereoMatcher
-from ..matching.settings import Settings
+from ..matching.settings import Settings, preset_of
 from .confidence import WITHIN_PX, reliability
 from .datasets import Dataset
 from .errors import Comparison
@@ -141,22 +141,19 @@ def fit_certainty(
     >>> 0.5 < fit.factor < 3, fit.rig.sigma_scale == fit.sigma_scale
     (True, True)
     """
-    preset = settings if isinstance(settings, str) else None
     settings = StereoMatcher(settings, variance=True).settings if isinstance(settings, str) else settings
-    return fit_errors(frame_errors(data, settings, occluded=occluded, progress=progress), settings.sigma_scale, preset)
+    return fit_errors(frame_errors(data, settings, occluded=occluded, progress=progress), settings)
 
 
-def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0, preset: str | None = None) -> CertaintyFit:
+def fit_errors(frames: Sequence[FrameErrors], settings: Settings | None = None) -> CertaintyFit:
     """Fit the factor on sigma to errors that are known already.
 
     Parameters
     ----------
     frames : sequence of FrameErrors
         Frames that cannot be used are left out, and a warning says so.
-    sigma_scale : float
-        The matcher's setting of that name when the errors were made.
-    preset : str, optional
-        The preset that they were made with, for the rig.
+    settings : Settings, optional
+        Of the matcher when the errors were made.
 
     Returns
     -------
@@ -184,7 +181,7 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0, preset: 
         FrameFactor(frame.name, len(distance), _quantile([distance])) for frame, distance in zip(used, distances)
     ]
     factor = _quantile(distances)
-    scale = float(f"{sigma_scale * factor:.4g}")
+    scale = float(f"{(settings.sigma_scale if settings else 1.0) * factor:.4g}")
     try:
         Settings(sigma_scale=scale)
     except ValueError as error:
@@ -200,14 +197,21 @@ def fit_errors(frames: Sequence[FrameErrors], sigma_scale: float = 1.0, preset: 
         high=high,
         sigma_scale=scale,
         frames=factors,
-        rig=None if rig is None else _with_factor(rig, scale, (scale * low / factor, scale * high / factor), preset),
+        rig=None if rig is None else _with_factor(rig, scale, low / factor, high / factor, settings),
         warnings=[*_misfit(scale), *left_out(frames), *_doubts(factors, len(rigs))],
     )
 
 
-def _with_factor(rig: Rig, scale: float, interval: tuple[float, float], preset: str | None) -> Rig:
+def _with_factor(rig: Rig, scale: float, low: float, high: float, settings: Settings | None) -> Rig:
+    """The rig with the factor, its confidence interval in multiples of it, and the preset of the settings."""
+    interval = min(low, 1.0) * scale, max(high, 1.0) * scale  # rounding may put the factor outside
     is_known = all(map(math.isfinite, interval))
-    return replace(rig, sigma_scale=scale, sigma_scale_range=interval if is_known else None, sigma_preset=preset)
+    return replace(
+        rig,
+        sigma_scale=scale,
+        sigma_scale_range=interval if is_known else None,
+        sigma_preset=None if settings is None else preset_of(settings),
+    )
 
 
 def _quantile(distances: Sequence[NDArray[np.float32]]) -> float:

@@ -21,7 +21,9 @@ HARDLY_ANY = 0.1  # share of the seen pixels; with fewer there is a warning in a
 # If every pixel gets a disparity, those count as known that have a higher probability: 44 to 98 % of them in 19 real
 # and rendered pairs, at most 8 % in unrelated ones and 20 % in swapped ones.
 LIKELY = 0.1
-EVERY_PIXEL = 0.99  # share of the seen pixels: are all known?  Without ``dense`` so many are only where all is well
+# Share of the seen pixels: are all known?  Without ``dense`` so many are only where all is well, but with `dis`, which
+# fills all and doubts nothing: nothing tells there.
+EVERY_PIXEL = 0.99
 # Share of given disparities with a probability above 0.5: 0.21 and more of maps by SGBM, BM, ELAS and DIS flow on 25
 # real and rendered pairs; at most 0.03 if these are doubled, in 16ths of a px, or if the images are swapped.
 FEW_FIT = 0.1
@@ -130,12 +132,11 @@ def unlike_pictures(result: StereoResult) -> str:
     small = result.pictures
     seen = float(np.mean(small.left > 0)) if small is not None else 1.0
     known = result.coverage / seen if seen > 0 else 0.0
-    is_dense = known >= EVERY_PIXEL
-    if is_dense:
-        known = _likely_share(result) / seen
-    if small is not None and small.left.any() and known < FEW_KNOWN and (reason := _other_reading(small)):
+    fills_all = known >= EVERY_PIXEL
+    enough = _likely_share(result) / seen if fills_all else known
+    if small is not None and small.left.any() and enough < FEW_KNOWN and (reason := _other_reading(small)):
         return reason
-    return few_likely(result, seen) if is_dense else few_known(known)
+    return few_likely(result, known, seen) if fills_all else few_known(known)
 
 
 def unlike_map(result: StereoResult) -> str:
@@ -175,19 +176,19 @@ def few_known(share: float) -> str:
     )
 
 
-def few_likely(result: StereoResult, seen: float = 1.0) -> str:
+def few_likely(result: StereoResult, known: float, seen: float = 1.0) -> str:
     """A warning if every pixel has a disparity, but hardly any is likely to be right; empty otherwise.
 
-    ``seen`` is the share of pixels that the camera saw.
+    ``known`` is the share of the seen pixels that have a disparity, ``seen`` the share of pixels that the camera saw.
 
     Examples
     --------
     >>> from bdis import StereoResult
     >>> one = np.ones((4, 4), np.float32)
-    >>> few_likely(StereoResult(one, 0.02 * one)).split(":")[0]
+    >>> few_likely(StereoResult(one, 0.02 * one), known=1).split(":")[0]
     'only 0.0% of the disparities are likely'
     """
-    if not result.coverage >= EVERY_PIXEL * seen or (share := _likely_share(result) / seen) >= HARDLY_ANY:
+    if not known >= EVERY_PIXEL or (share := _likely_share(result) / seen) >= HARDLY_ANY:
         return ""
     return (
         f"only {share:.1%} of the disparities are likely: do both images show the same scene, at the same time, and "

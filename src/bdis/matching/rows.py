@@ -318,29 +318,20 @@ class RowAlignment:
         return [kernels.shift_rows, kernels.halve_image, *([kernels.measure_rows] if self._estimates else [])]
 
 
-class MeasuredRows:
-    """The rows after one level was searched.
+class MeasuredRows(NamedTuple):
+    """The rows after one level was searched: measured, and the right image moved if that is needed."""
 
-    Parameters
-    ----------
-    rows : RowAlignment
-        What measures and moves them.
-    number : int
-        The level.
-    found : Map
-        Its disparities.
-    """
-
-    def __init__(self, rows: RowAlignment, number: int, found: Map):
-        self._rows, self._number, self._found = rows, number, found
+    rows: RowAlignment
+    level: int
+    found: Map  # its disparities
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
-        """Measure, and move the right image if that is needed."""
-        self._rows.run(self._number, self._found, has_hidden, crew)
+        """Measure and move."""
+        self.rows.run(self.level, self.found, has_hidden, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` may call if all pixels were seen."""
-        return self._rows.kernels()
+        return self.rows.kernels()
 
 
 def _like(image: Image, arena: Arena) -> Image:

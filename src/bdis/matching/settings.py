@@ -311,6 +311,22 @@ def settings_for(preset: str | Settings, overrides: dict[str, Any]) -> Settings:
     return replace(preset, **overrides)
 
 
+# What a preset leaves to the user and the cameras: changing it makes no other preset.
+NOT_OF_PRESETS = "variance", "threads", "sigma_scale", "min_disparity", "max_disparity", "bits"
+
+
+def preset_of(settings: Settings) -> str | None:
+    """The preset that these settings are, but for `NOT_OF_PRESETS`; None if they are none.
+
+    Examples
+    --------
+    >>> preset_of(settings_for("fast", {"threads": 2})), preset_of(settings_for("fast", {"patch_size": 6}))
+    ('fast', None)
+    """
+    name, changed = nearest_preset(settings)
+    return None if set(changed) - set(NOT_OF_PRESETS) else name
+
+
 def nearest_preset(settings: Settings) -> tuple[str, dict[str, Any]]:
     """The preset that settings differ least from, and the settings that differ: what to write to get them.
 

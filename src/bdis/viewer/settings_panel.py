@@ -9,7 +9,7 @@ from typing import Any
 
 from ..common.declared import Setting, declarations
 from ..matching.matcher import StereoMatcher
-from ..matching.settings import PRESETS, Settings
+from ..matching.settings import NOT_OF_PRESETS, PRESETS, Settings
 from .html_text import notice
 
 _FIRST = (
@@ -19,7 +19,6 @@ _MORE = (
     "max_iterations", "finest_level", "slanted", "smoothing_edge", "smoothing_rounds", "outlier_distance",
     "label_level", "min_support", "min_valid", "min_island", "threads",
 )  # fmt: skip
-_NOT_OF_PRESETS = ("variance", "threads", "sigma_scale", "min_disparity", "max_disparity", "bits")
 _DECLARED = declarations(Settings)
 _SLIDER_STEPS = 100.5  # a slider is for a range of at most this many steps; one of 1000 could not be aimed
 
@@ -91,7 +90,7 @@ class SettingsControls:
         with self._lock:
             preset = PRESETS[self._preset.value]
             # What does not belong to a preset stays: it comes from the rig and the camera.
-            kept = {name: getattr(self._base, name) for name in _NOT_OF_PRESETS}
+            kept = {name: getattr(self._base, name) for name in NOT_OF_PRESETS}
             self._base = replace(preset, **kept)
             self._is_filling = True
             try:

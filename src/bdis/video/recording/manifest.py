@@ -14,11 +14,11 @@ from ...common.reading import load_json
 
 MANIFEST = "manifest.json"
 FORMAT = "bdis-recording"
-# May differ when a recording is continued: the results do not depend on it.
 _KINDS: dict[str, type | UnionType] = {  # of what a recording is continued from
     "state": str, "run": dict, "calibration": dict | None, "parts": list, "frames": int,
 }  # fmt: skip
-_MAY_DIFFER = ("run.settings.threads",)
+# May differ when a recording is continued: the results do not depend on it.
+_MAY_DIFFER = "run.settings.threads", "calibration.sigma_preset", "calibration.sigma_scale_range"
 _ADDED = "run.source.content"  # manifests of earlier versions do not say it
 
 

@@ -142,7 +142,8 @@ class PictureWarnings:
         return list(self._found.values())
 
     def _at_a_glance(self, frame: DepthFrame, recording: Recorded) -> list[str]:
-        texts = [differing_rows(frame.result), few_known(recording.coverage), few_likely(frame.result)]
+        known = recording.coverage
+        texts = [differing_rows(frame.result), few_known(known), few_likely(frame.result, known)]
         if frame.result.bits is not None:
             self.bits.add(frame.result.bits)
         if len(self.bits) > 1:
