@@ -221,8 +221,9 @@ def judge_detail(settled, labels, image, surface, uneven_rows, settings):
     weights = naive_surface.DENSE_WEIGHTS if settings.dense else naive_surface.DETAIL_WEIGHTS
     precision = naive_detail.precision(strengths, image.scale)
     coherence = naive_detail.coherence(differences, strengths, image.scale)
+    by_texture = naive_detail.noise_over_texture(differences, strengths, image.scale)
     variance = naive_detail.variance(
-        detail, wide, labels, precision, surface_variance, mismatch, coherence, uneven_rows, weights
+        detail, wide, labels, precision, surface_variance, mismatch, coherence, by_texture, uneven_rows, weights
     )
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)

@@ -28,6 +28,7 @@ FARTHEST = 16.0  # px
 GUESS = 30.0  # px^2
 FARTHEST_LABEL = 2.0  # px
 EVEN = 0.0012  # px^2
+FLAT = 0.3  # (grey levels per px)^2
 BESIDE = 8  # px, columns to both sides, every second one
 HARDLY = 0.2  # (grey levels per px)^2
 USUAL = 0.6
@@ -262,8 +263,16 @@ def alike_and_noise(differences, scale):
     return alike, squares - alike
 
 
-def variance(disparity, surface, labels, precision, surface_variance, mismatch, coherence, uneven_rows, weights):
-    """px^2, from what tells of errors."""
+def noise_over_texture(differences, strengths, scale):
+    """px^2, what the noise of the images moves a disparity by where texture is as strong as there."""
+    _, noise = alike_and_noise(differences, scale)
+    return noise / ((around(strengths, 2).mean(0) / 2 / (2 * scale)) ** 2 + FLAT)
+
+
+def variance(
+    disparity, surface, labels, precision, surface_variance, mismatch, coherence, by_texture, uneven_rows, weights
+):
+    """px^2, from what tells of errors; ``by_texture`` is the noise over the texture."""
     near = around(disparity, 1)
     jump = np.minimum(near.max(0) - near.min(0), FARTHEST) * mismatch
     every_second = [shifted(disparity, j, i) for j in range(-4, 5, 2) for i in range(-4, 5, 2)]
@@ -271,10 +280,15 @@ def variance(disparity, surface, labels, precision, surface_variance, mismatch, 
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
     by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_rows = weights[:9]
-    floor, coherent = weights[9:]
+    floor, coherent, by_noise = weights[9:]
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
     seen = by_joint / (1 / surface_variance + precision) + by_jump * jump**2
     seen = seen + (by_label * apart + by_near * np.abs(disparity)) * surface_variance
-    unseen = floor + by_rows * max(uneven_rows - EVEN, 0) + (by_surface + by_hole * guessed) * surface_variance
+    unseen = (
+        floor
+        + by_noise * by_texture
+        + by_rows * max(uneven_rows - EVEN, 0)
+        + (by_surface + by_hole * guessed) * surface_variance
+    )
     seen = seen * (1 - coherent + coherent * coherence)
     return seen + unseen + by_bend * bend**2 + by_move * move**2

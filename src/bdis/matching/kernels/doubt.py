@@ -4,6 +4,7 @@ What the surface and the texture at the pixel tell together has the variance 1 /
 precision), as a posterior has, with a precision of (mean gradient of both images in 5x5 pixels / NOISE)^2.  To it
 come a floor that all pixels have and, each with a weight (see ``bdis/matching/certainty.py``):
 
+- the noise of the sensor over the texture, as least squares have it: (noise / gradient)^2 px^2;
 - how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
 - how far it lies from its label, times the variance of the surface: wide and narrow support disagree;
 - its disparity, times the variance of the surface: what is near looks different to both cameras;
@@ -14,11 +15,12 @@ come a floor that all pixels have and, each with a weight (see ``bdis/matching/c
 The *mismatch* is how far the gradients of both images differ in a window of 5x5 pixels, divided by how strong they are:
 0 if they agree, 1 if the one has texture where the other has none.
 
-The posterior and the first three of the list count as far as the images differ *coherently*: the covariance of the
+The posterior, jumps, labels and disparities count as far as the images differ *coherently*: the covariance of the
 difference in one row with that in the next, in 5 rows and 17 columns, over its variance and a share of the texture's.
 What is drawn in a wrong place, lit differently or not sharp differs alike in both rows.  The noise of a sensor does
-not: it is what that covariance leaves of the variance.  But where gradients are hardly stronger than noise makes them,
-it hides whatever else differs, and is no sign that nothing does: there all of it counts as coherent.
+not: it is what that covariance leaves of the variance, and has the term of its own above.  But where gradients are
+hardly stronger than noise makes them, it hides whatever else differs, and is no sign that nothing does: there all of it
+counts as coherent.
 """
 
 import math
@@ -53,6 +55,7 @@ ALTERNATE = 2  # of these columns
 # What changing these does to the objective of the fit of the weights, the mean of the sets; none of it at all: 0.32.
 HARDLY = 0.2  # (grey levels per px)^2: what differs by less, and has no texture, is coherent as is usual; 0.4: 0.04
 USUAL = 0.6  # coherence of what can hardly be told; 0.4: 0
+FLAT = 0.3  # (grey levels per px)^2, added to the texture that noise is divided by; 0.05: 0.003
 OF_TEXTURE = 0.4  # share of the squared gradient beside which differences are coherent or not; 0.2: 0, 0: 0.11
 AROUND = 4  # px, a pixel is compared with the mean of 9x9
 EVERY = 2  # of the rows and columns of these
@@ -102,6 +105,8 @@ class DoubtWeights(Record):
     ----------
     floor : float
         px^2, what all pixels have: light that moves with the cameras, and interpolation.
+    noise : float
+        Of the noise over the texture.
     surface : float
         Of the variance of the surface alone.
     joint : float
@@ -123,6 +128,7 @@ class DoubtWeights(Record):
     """
 
     floor: float
+    noise: float
     surface: float
     joint: float
     jump: float
@@ -233,10 +239,8 @@ def differences_around(sums, x, grey):
 
 
 @inner
-def coherence_of(alike, noise, strength, grey):
-    """How coherently the images differ, 0 to 1; ``strength`` is summed over 5x5 pixels."""
-    texture = strength * splat(float32(1 / (2 * (2 * WINDOW + 1) ** 2 * 2 * grey)))  # of one image
-    texture = texture * texture
+def coherence_of(alike, noise, texture):
+    """How coherently the images differ, 0 to 1; ``texture`` is the square of the gradient of one image."""
     hardly, of_texture = splat(float32(HARDLY)), splat(float32(OF_TEXTURE))
     # Of noise of variance v the mean size is sqrt(2 v / pi): how much of the gradients may be noise?
     hidden = smaller(noise / (splat(float32(math.pi)) * texture + splat(float32(TINY))), splat(float32(1)))
@@ -290,6 +294,8 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     by_joint, one = splat(float32(weights.joint)), splat(float32(1))
     # The sums have gradients of two images, twice central differences.
     sharpness = splat(float32((1 / (4 * NOISE * cues.grey * (2 * WINDOW + 1) ** 2)) ** 2))
+    of_texture = splat(float32(1 / (2 * (2 * WINDOW + 1) ** 2 * 2 * cues.grey)))  # of one image, grey levels per px
+    by_noise, flat = splat(float32(weights.noise)), splat(float32(FLAT))
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     by_near = splat(float32(weights.near))
     coherent, steady = splat(float32(weights.coherent)), splat(float32(1 - weights.coherent))
@@ -312,7 +318,10 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
         variance = by_joint / (one / of_surface + sharpness * strength * strength) + by_jump * jump * jump
         variance += (by_label * apart + by_near * absolute(value)) * of_surface
         alike, noise = differences_around(sums, x, cues.grey)
-        variance = variance * (steady + coherent * coherence_of(alike, noise, strength, cues.grey))
+        texture = strength * of_texture
+        texture = texture * texture
+        variance = variance * (steady + coherent * coherence_of(alike, noise, texture))
+        variance += by_noise * noise / (texture + flat)
         variance += (by_surface + guessed) * of_surface + by_bend * bend * bend + by_move * move * move + everywhere
         store(line.mismatch, nothing, x, mismatch)
         store(line.size, nothing, x, larger(difference * mean - of_noise * square_root(noise), splat(float32(0))))
