@@ -266,6 +266,13 @@ def test_results_of_one_pair_are_combined_whatever_was_done_to_its_images():
             assert combine([ours, theirs]).coverage >= ours.coverage
 
 
+def test_a_disparity_beyond_any_image_made_all_variances_nan():
+    sure, far = result_of([[20.0, 30.0]], 0.01), result_of([[20.0, -1e18]], 0.01)
+    with pytest.raises(ValueError, match=r"results\[1\] has disparities of up to 1e\+18 px; unknown is NaN"):
+        combine([sure, far])
+    assert combine([sure, result_of([[20.0, np.inf]], 0.01)]).known.all()
+
+
 def test_what_cannot_be_combined():
     with pytest.raises(ValueError, match="no results"):
         combine([])

@@ -98,7 +98,7 @@ def _read(path: Path, shape: tuple[int, ...], unknown: float | None) -> Array:
 
     from ..common.arrays import size_text
     from ..files.maps import holds_sixteenths, read_disparity
-    from ..matching.assess import FARTHEST
+    from ..matching.disparity_px import FARTHEST
 
     if holds_sixteenths(path):
         raise ValueError(

@@ -16,14 +16,12 @@ import numpy as np
 from ..common.arrays import Array
 from ..vector.cache import prepare
 from ..vector.crew import Threads
-from .disparity_px import as_disparity_px
+from .disparity_px import FARTHEST, as_disparity_px
 from .images import check_pair
 from .matcher import match_in_stages
 from .result import StereoResult
 from .settings import Settings
 from .stages import Stages
-
-FARTHEST = 1e5  # px, as far as a disparity may lie from 0
 
 
 class Assessment:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.law import share_within
+from .disparity_px import FARTHEST
 from .pictures import SmallPair
 from .result import StereoResult
 from .window_means import correlation, window_means
@@ -56,6 +57,7 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     ValueError
         No results, results of different sizes or of different left images, one without a variance, or one that is
         negative or 0 where the disparity is known: no disparity is exact, and such a result would decide everything.
+        Or disparities beyond 100 000 px.
 
     Examples
     --------
@@ -99,6 +101,9 @@ def _check(result: Any, name: str) -> None:
             f"{name} must have a disparity and a variance of float32, shape (h, w), but they are {disparity.dtype} of "
             f"shape {disparity.shape} and {variance.dtype} of shape {variance.shape}"
         )
+    farthest = np.max(np.abs(disparity), where=np.isfinite(disparity), initial=0)
+    if farthest > FARTHEST:
+        raise ValueError(f"{name} has disparities of up to {farthest:g} px; unknown is NaN")
     if (variance < 0).any():
         raise ValueError(f"{name} has negative variances, down to {np.nanmin(variance):g}; unknown is NaN")
     if ((variance == 0) & np.isfinite(disparity)).any():

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array, without_mask
 
+FARTHEST = 1e5  # px, as far as a disparity may lie from 0
 _KITTI_STEPS = 256  # per px
 
 
