@@ -273,6 +273,12 @@ def test_a_disparity_beyond_any_image_made_all_variances_nan():
     assert combine([sure, result_of([[20.0, np.inf]], 0.01)]).known.all()
 
 
+@pytest.mark.parametrize("given", [result_of(20.0, 0.01), None, 3])
+def test_a_result_outside_of_a_list_was_told_in_words_of_python(given):
+    with pytest.raises(TypeError, match=rf"takes a list of results, but got {type(given).__name__}: combine\(\[first"):
+        combine(given)
+
+
 def test_what_cannot_be_combined():
     with pytest.raises(ValueError, match="no results"):
         combine([])

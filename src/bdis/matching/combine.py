@@ -53,7 +53,7 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     Raises
     ------
     TypeError
-        Something else than results.
+        Something else than results, or one result that is not in a list.
     ValueError
         No results, results of different sizes or of different left images, one without a variance, or one that is
         negative or 0 where the disparity is known: no disparity is exact, and such a result would decide everything.
@@ -68,6 +68,8 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     >>> f"{result.disparity[0, 0]:.2f} px, sigma {np.sqrt(result.variance[0, 0]):.2f} px"
     '20.00 px, sigma 0.13 px'
     """
+    if not isinstance(results, Iterable):
+        raise TypeError(f"combine takes a list of results, but got {type(results).__name__}: combine([first, second])")
     if not (results := list(results)):
         raise ValueError("there are no results to combine")
     for number, result in enumerate(results):

@@ -144,8 +144,10 @@ class StereoResult:
 
         Raises
         ------
+        TypeError
+            The share is no number.
         ValueError
-            The share is out of range, or the result has no variance.
+            It is out of range, or the result has no variance.
 
         Examples
         --------
