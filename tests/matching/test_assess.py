@@ -253,6 +253,20 @@ def test_results_of_different_pairs_were_combined_without_a_word():
     assert combine([ours, replace(theirs, pictures=None)]).known.any()  # nothing tells
 
 
+def test_results_of_different_pairs_were_combined_if_they_came_from_files(tmp_path):
+    matcher = bdis.StereoMatcher("fast", variance=True)
+    for name, pair in (("a", scene()), ("b", scene(4, "tissue"))):
+        result = matcher.match(pair.left, pair.right)
+        bdis.write_result(tmp_path / f"{name}.npz", result)
+        bdis.write_result(tmp_path / f"{name}-again.npz", bdis.read_result(tmp_path / f"{name}.npz"))
+    ours, again, theirs = (bdis.read_result(tmp_path / name) for name in ("a.npz", "a-again.npz", "b-again.npz"))
+    for mixed in ([ours, theirs], [again, result], [result, again]):
+        with pytest.raises(ValueError, match="of another left image"):
+            combine(mixed)
+    assert combine([ours, again]).known.any()
+    assert combine([result, theirs]).known.any()
+
+
 def test_results_of_one_pair_are_combined_whatever_was_done_to_its_images():
     pair = scene()
     ours = bdis.StereoMatcher(variance=True).match(pair.left, pair.right)

@@ -8,7 +8,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.law import share_within
 from .disparity_px import FARTHEST
-from .pictures import SmallPair
+from .pictures import small_left
 from .result import StereoResult
 from .window_means import correlation, window_means
 
@@ -77,8 +77,9 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     shapes = {result.disparity.shape for result in results}
     if len(shapes) > 1:
         raise ValueError(f"the results have different sizes: {' and '.join(map(str, sorted(shapes)))}")
-    for number, result in enumerate(results[1:], 1):
-        if _show_others(results[0].pictures, result.pictures):
+    images = [small_left(result) for result in results]
+    for number, image in enumerate(images):
+        if _show_others(images[0], image):
             raise ValueError(
                 f"results[{number}] is of another left image than results[0]: combine takes results of one pair"
             )
@@ -114,12 +115,12 @@ def _check(result: Any, name: str) -> None:
         )
 
 
-def _show_others(first: SmallPair | None, second: SmallPair | None) -> bool:
-    """Whether two results are plainly of different left images; False if nothing tells."""
-    if first is None or second is None or first.px != second.px or first.left.shape != second.left.shape:
+def _show_others(first: Array | None, second: Array | None) -> bool:
+    """Whether two small copies are plainly of different left images; False if nothing tells."""
+    if first is None or second is None or first is second or first.shape != second.shape:
         return False
-    images = [small.left.astype(np.float32) / small.grey for small in (first, second)]
-    is_told = (first.left > 0) & (second.left > 0)
+    images = [small.astype(np.float32) for small in (first, second)]
+    is_told = (first > 0) & (second > 0)
     for image in images:
         is_told &= window_means(image * image) - window_means(image) ** 2 > TEXTURED
     if np.count_nonzero(is_told) < FEWEST_COMMON:

@@ -77,6 +77,24 @@ class SmallPair(NamedTuple):
     told_white: float | None = None
 
 
+def small_left(result: StereoResult) -> NDArray[np.uint8] | None:
+    """The small copy of the left image in grey levels, 0 where nothing was seen; None if there is none.
+
+    Examples
+    --------
+    >>> from bdis import StereoResult
+    >>> image = np.array([[0, 4, 1608]], np.int16)
+    >>> small = SmallPair(image, image, 16, 8, 0, np.inf, None)
+    >>> small_left(StereoResult(image, image, pictures=small)).tolist()
+    [[0, 1, 100]]
+    """
+    small = result.pictures
+    if small is None:
+        return result.saved_left
+    grey = np.clip(np.rint(small.left / small.grey), 1, 255)
+    return np.where(small.left > 0, grey, 0).astype(np.uint8)
+
+
 def warnings_of(result: StereoResult) -> tuple[str, ...]:
     """What the user should know of a pair before the result is trusted, one sentence each.
 
