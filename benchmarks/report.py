@@ -99,8 +99,8 @@ the errors of the one left out lay inside 95 %.
 
 {body("honesty")}
 
-Other settings on the pairs with exact depth. The paper's variance is no variance of that law. `paper` and `fast` give
-the paper's posterior as probability unless a variance is asked for.
+Other settings on the pairs with exact depth, `paper` and `fast` on the real ones as well. The paper's variance is no
+variance of that law. `paper` and `fast` give the paper's posterior as probability unless a variance is asked for.
 
 {body("uncertainty")}
 

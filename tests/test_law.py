@@ -34,6 +34,18 @@ def test_shares_out_of_range(share):
         sigmas(share)
 
 
+@pytest.mark.parametrize("share", ["0.95", None, [0.5, 0.95], np.array([0.5, 0.95]), 0.5j])
+def test_a_share_that_is_no_number_was_told_in_words_of_python(share):
+    one = np.ones((1, 1), np.float32)
+    with pytest.raises(TypeError, match="must be a number above 0 and below 1, but it is "):
+        bdis.StereoResult(20 * one, one, one).interval(share)
+
+
+@pytest.mark.parametrize("share", [np.float32(0.95), np.float64(0.95)])
+def test_a_share_may_be_a_number_of_numpy(share):
+    assert sigmas(share) == pytest.approx(sigmas(0.95), abs=1e-6)
+
+
 @pytest.mark.parametrize("preset", ["balanced", "accurate", "fast", "paper"])
 def test_probability_variance_and_interval_agree(preset):
     pair = render("tissue", 120, 160, seed=2, disparity_px=12, noise=1.5)

@@ -83,7 +83,17 @@ def test_what_is_allowed_for_the_reference_widens_the_intervals(monkeypatch):
     assert plain["coverage"] == allowed["coverage"]
 
 
-def test_other_settings_have_the_same_columns():
+def test_paper_and_fast_with_a_variance_had_no_row_of_real_pairs(monkeypatch):
+    monkeypatch.setattr(uncertainty, "real_sets", lambda: {"real/tissue": named(small_frames(1), "phantom-22")})
+    rows = cells(tables.table("uncertainty", uncertainty.variants({"rendered": small_frames(1)})))
+    real = ["real/tissue", "real/tissue, errors of the reference allowed for"]
+    for name in uncertainty.VARIANTS:
+        sets = [row["set"] for row in rows if row["settings"] == name]
+        assert sets == [*(real if name in ("paper", "fast") else []), "rendered"]
+
+
+def test_other_settings_have_the_same_columns(monkeypatch):
+    monkeypatch.setattr(uncertainty, "real_sets", dict)
     frames = small_frames(1)
     found = uncertainty.variants({"rendered": frames})
     assert [row["settings"] for row in cells(tables.table("uncertainty", found))] == list(uncertainty.VARIANTS)

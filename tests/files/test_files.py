@@ -1,5 +1,6 @@
 """Files: the same numbers back, clear words about broken ones, and never half of one."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -243,6 +244,30 @@ def test_the_warnings_of_a_result_were_lost_in_its_file(tmp_path):
     assert bdis.read_result(tmp_path / "again.npz").warnings == result.warnings
     bdis.write_result(tmp_path / "good.npz", bdis.StereoMatcher("fast").match(pair.left, pair.right))
     assert "warnings" not in np.load(tmp_path / "good.npz")
+
+
+def test_a_small_copy_of_the_left_image_comes_back(tmp_path):
+    pair = render("tissue", 240, 320)
+    mask = np.arange(320) >= np.full((240, 1), 64)
+    result = bdis.StereoMatcher("fast").match(pair.left, pair.right, left_mask=mask)
+    bdis.write_result(tmp_path / "result.npz", result)
+    saved = bdis.read_result(tmp_path / "result.npz").saved_left
+    assert saved.dtype == np.uint8
+    assert saved.shape == result.pictures.left.shape
+    np.testing.assert_array_equal(saved > 0, result.pictures.left > 0)
+    assert np.abs(saved - result.pictures.left / result.pictures.grey)[saved > 0].max() <= 0.5
+    assert np.load(tmp_path / "result.npz")["small_left"].nbytes < 10_000
+    earlier = {name: values for name, values in np.load(tmp_path / "result.npz").items() if name != "small_left"}
+    np.savez(tmp_path / "earlier.npz", **earlier)
+    assert bdis.read_result(tmp_path / "earlier.npz").saved_left is None
+
+
+def test_a_copy_of_the_left_image_that_is_not_small_is_not_written(tmp_path):
+    pair = render("plane", 64, 96)
+    result = bdis.StereoMatcher("fast").match(pair.left, pair.right)
+    large = result.pictures._replace(**dict.fromkeys(("left", "right"), np.full((300, 400), 160, np.int16)))
+    bdis.write_result(tmp_path / "result.npz", dataclasses.replace(result, pictures=large))
+    assert bdis.read_result(tmp_path / "result.npz").saved_left is None
 
 
 # --- PLY --------------------------------------------------------------------------------------------------------------

@@ -117,6 +117,11 @@ def test_a_result_of_megabytes_does_not_become_gigabytes(tmp_path):
         ({"probability": np.nan * ONE}, "probability must be from 0 to 1"),
         ({"variance": -ONE}, "variance must not be negative"),
         ({"row_offset": np.array(np.inf)}, "row_offset and row_tilt must be finite"),
+        ({"small_left": ONE}, r"small_left is float32 of shape \(2, 3\); expected uint8, \(height, width\)"),
+        ({"small_left": np.ones((2, 3, 3), np.uint8)}, r"small_left is uint8 of shape \(2, 3, 3\); expected"),
+        ({"small_left": np.ones((0, 3), np.uint8)}, r"small_left is uint8 of shape \(0, 3\); expected"),
+        ({"small_left": np.array([["a"]])}, "small_left must hold at most 65536 numbers"),
+        ({"small_left": np.ones((257, 256), np.uint8)}, "small_left must hold at most 65536 numbers"),
     ],
 )
 def test_a_result_of_any_type_or_shape_is_refused(arrays, words, tmp_path):

@@ -185,6 +185,9 @@ def _result(folder: Path, content: bytes) -> None:
             assert array.dtype == np.float32
             assert array.shape == found.disparity.shape
             assert array.ndim == 2
+    if found.saved_left is not None:
+        assert found.saved_left.dtype == np.uint8
+        assert found.saved_left.ndim == 2
     assert all(text.isprintable() for text in found.warnings)
 
 

@@ -80,9 +80,10 @@ def test_a_swapped_pair_and_a_scaled_map_are_told(kind):
     assert bdis.assess(pair.left, pair.right, given).warnings == ()
     assert "swapped" in " ".join(bdis.assess(pair.right, pair.left, given).warnings)
     for wrong in (2 * given, given / 16, given + 10, -given, pair.depth_mm):
-        (text,) = bdis.assess(pair.left, pair.right, wrong).warnings
+        *of_values, text = bdis.assess(pair.left, pair.right, wrong).warnings
         assert "of the disparities fit the images" in text
-    assert bdis.assess(pair.left, pair.right, np.full_like(given, np.nan)).warnings == ()
+        assert len(of_values) == (np.nanmax(wrong) < 0)
+        assert all("are negative" in each for each in of_values)
 
 
 def test_threads_scale_and_order_of_calls_do_not_matter():
@@ -111,6 +112,41 @@ def test_unknown_values():
     assert not nothing.probability.any()
 
 
+def test_only_the_command_said_that_nothing_is_known():
+    left, right, _ = warped_pair(96, 128, seed=3)
+    (text,) = bdis.assess(left, right, np.full((96, 128), -1.0), unknown=-1).warnings
+    assert text.startswith("no pixel has a disparity")
+
+
+@pytest.mark.parametrize("mark", [-1.0, 0.0, 255.0, 65535 / 256, 64.1])
+def test_only_the_command_said_that_a_value_looks_like_a_mark(mark):
+    """Its advice can be followed to the letter."""
+    pair = scene(2, "tissue")
+    is_marked = np.random.default_rng(0).random(pair.disparity.shape) < 0.06
+    given = np.where(is_marked, mark, np.nan_to_num(pair.disparity, nan=mark).astype(np.float64))
+    result = bdis.assess(pair.left, pair.right, given)
+    (text,) = result.warnings
+    assert "the smallest" in text if mark <= 0 else "the largest, and do not fit the images" in text
+    advice = float(text.split("unknown=")[1].split()[0])
+    assert f"--unknown {advice:.9g}" in text
+    told = bdis.assess(pair.left, pair.right, given, unknown=advice)
+    assert not told.warnings
+    assert not told.known[is_marked].any()
+
+
+def test_the_largest_of_whole_disparities_is_no_mark():
+    pair = scene(2, "tissue")
+    given = np.minimum(np.rint(pair.disparity), np.nanpercentile(pair.disparity, 75))
+    assert np.mean(given == np.nanmax(given)) > 0.1
+    assert not bdis.assess(pair.left, pair.right, given).warnings
+
+
+def test_a_mark_far_below_0_was_told_without_its_sign():
+    left, right, _ = warped_pair(96, 128, seed=3)
+    with pytest.raises(ValueError, match="reaches -1000000 px; if that means unknown, pass unknown=-1000000"):
+        bdis.assess(left, right, np.full((96, 128), -1e6))
+
+
 def test_disparities_outside_the_right_image_are_not_believed():
     left, right, _ = warped_pair(96, 128, seed=3)
     for value in (-500.0, 500.0):
@@ -125,7 +161,7 @@ def test_disparities_outside_the_right_image_are_not_believed():
         (np.zeros((95, 128)), r"disparity has the shape \(95, 128\), but the images are 128x96"),
         (np.zeros((96, 128, 1)), "disparity has the shape"),
         (np.zeros((96, 128), np.int16), "OpenCV uses for 16ths of a px"),
-        (np.full((96, 128), 1e6), "reaches 1e.06 px; if that means unknown"),
+        (np.full((96, 128), 1e6), "reaches 1000000 px; if that means unknown"),
     ],
 )
 def test_what_cannot_be_a_disparity_map(disparity, message):
@@ -253,6 +289,20 @@ def test_results_of_different_pairs_were_combined_without_a_word():
     assert combine([ours, replace(theirs, pictures=None)]).known.any()  # nothing tells
 
 
+def test_results_of_different_pairs_were_combined_if_they_came_from_files(tmp_path):
+    matcher = bdis.StereoMatcher("fast", variance=True)
+    for name, pair in (("a", scene()), ("b", scene(4, "tissue"))):
+        result = matcher.match(pair.left, pair.right)
+        bdis.write_result(tmp_path / f"{name}.npz", result)
+        bdis.write_result(tmp_path / f"{name}-again.npz", bdis.read_result(tmp_path / f"{name}.npz"))
+    ours, again, theirs = (bdis.read_result(tmp_path / name) for name in ("a.npz", "a-again.npz", "b-again.npz"))
+    for mixed in ([ours, theirs], [again, result], [result, again]):
+        with pytest.raises(ValueError, match="of another left image"):
+            combine(mixed)
+    assert combine([ours, again]).known.any()
+    assert combine([result, theirs]).known.any()
+
+
 def test_results_of_one_pair_are_combined_whatever_was_done_to_its_images():
     pair = scene()
     ours = bdis.StereoMatcher(variance=True).match(pair.left, pair.right)
@@ -264,6 +314,19 @@ def test_results_of_one_pair_are_combined_whatever_was_done_to_its_images():
         matches = matcher.match(*grey), matcher.match(*dark), matcher.match(pair.left, pair.right, left_mask=mask)
         for theirs in (*matches, bdis.assess(pair.left, pair.right, sgbm())):
             assert combine([ours, theirs]).coverage >= ours.coverage
+
+
+def test_a_disparity_beyond_any_image_made_all_variances_nan():
+    sure, far = result_of([[20.0, 30.0]], 0.01), result_of([[20.0, -1e18]], 0.01)
+    with pytest.raises(ValueError, match=r"results\[1\] has disparities of up to 1e\+18 px; unknown is NaN"):
+        combine([sure, far])
+    assert combine([sure, result_of([[20.0, np.inf]], 0.01)]).known.all()
+
+
+@pytest.mark.parametrize("given", [result_of(20.0, 0.01), None, 3])
+def test_a_result_outside_of_a_list_was_told_in_words_of_python(given):
+    with pytest.raises(TypeError, match=rf"takes a list of results, but got {type(given).__name__}: combine\(\[first"):
+        combine(given)
 
 
 def test_what_cannot_be_combined():

@@ -184,6 +184,13 @@ def test_dense_without_anything_to_see_is_unknown():
     assert not bdis.StereoMatcher(dense=True).match(grey, grey).known.any()
 
 
+def test_dense_was_said_to_give_every_pixel_a_disparity_also_where_nothing_is_found():
+    image, other = np.random.default_rng(0).integers(1, 255, (2, 240, 320), dtype=np.uint8)
+    masked = bdis.StereoMatcher(dense=True).match(image, image, left_mask=np.zeros((240, 320), bool))
+    assert not masked.known.any()
+    assert not bdis.StereoMatcher("paper", dense=True).match(image, other).known.any()
+
+
 @pytest.mark.parametrize("disparity_px", [5, 40, 120, 250])
 def test_large_and_small_disparities(disparity_px):
     """The paper's start at 0 loses what lies far away; here all disparities are tried first."""

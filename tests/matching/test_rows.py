@@ -197,6 +197,18 @@ def test_rows_that_agree_are_left_alone(scene):
     np.testing.assert_array_equal(result.disparity, plain.disparity)
 
 
+def test_rows_that_agree_were_said_to_change_no_bit():
+    """How uneven they are is part of variance and probability."""
+    pair = render("colon", 240, 320, seed=2, disparity_px=30, noise=1.5)
+    result, plain = (
+        bdis.StereoMatcher(variance=True, align_rows=rows).match(pair.left, pair.right) for rows in ("auto", "off")
+    )
+    assert (result.row_offset, result.row_tilt) == (0.0, 0.0)
+    both = result.known & plain.known
+    np.testing.assert_array_equal(result.disparity[both], plain.disparity[both])
+    assert np.nanmean(result.variance) > np.nanmean(plain.variance)
+
+
 @pytest.mark.parametrize(
     ("offset", "tilt", "most"),
     [(1.0, 0.0, 1.1), (-1.0, 0.0, 1.1), (2.0, 0.0, 1.2), (-2.0, 0.0, 1.2), (0.5, 0.004, 1.2)],

@@ -274,6 +274,8 @@ class Rig:
 
         Raises
         ------
+        TypeError
+            The share is no number.
         ValueError
             The result has no variance, its size is not that of the rig, or the share is out of range.
 

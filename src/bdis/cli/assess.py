@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..matching.result import StereoResult
 
 DEFAULT_FORMATS = ["npz", "preview"]  # disparity and depth alone would not show what was found
-MANY = 0.05  # a share of the pixels that no real disparity has in common to the last digit
 
 
 def assess(
@@ -98,7 +97,7 @@ def _read(path: Path, shape: tuple[int, ...], unknown: float | None) -> Array:
 
     from ..common.arrays import size_text
     from ..files.maps import holds_sixteenths, read_disparity
-    from ..matching.assess import FARTHEST
+    from ..matching.disparity_px import FARTHEST
 
     if holds_sixteenths(path):
         raise ValueError(
@@ -123,62 +122,14 @@ def _check(images: tuple[Array, Array], result: StereoResult) -> tuple[dict[str,
     """Check that pair and disparity fit together; the measurements, and what to warn of."""
     from ..cameras.checks import check_rectification
 
-    warnings = suspicions(result.disparity)
-    if not result.known.any():
-        return None, warnings
     # Rows were aligned to judge the disparity, but that itself is as it was given.
     as_given = replace(result, row_offset=0.0, row_tilt=0.0)
+    if not result.known.any():
+        return None, list(as_given.warnings)
     with terminal.working("checking that the pair is rectified"):
         check = check_rectification(*images, as_given)
     numbers = {name: value for name, value in asdict(check).items() if name != "warnings"}
-    return numbers, list(dict.fromkeys([*warnings, *check.warnings, *as_given.warnings]))
-
-
-def suspicions(disparity: Array) -> list[str]:
-    """What looks wrong about a disparity map, and what to do about it.
-
-    Parameters
-    ----------
-    disparity : ndarray of float32, shape (h, w)
-        px; NaN where unknown.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> suspicions(np.array([[np.nan, 0.5, 1.5]], np.float32))
-    []
-    >>> suspicions(np.array([[-1, -1, 0.5, 1.5, 1.25]], np.float32))
-    ['40% of the disparities are exactly -1 px, the smallest: if that means unknown, add --unknown -1']
-    """
-    import numpy as np
-
-    known = np.isfinite(disparity)
-    values = disparity[known]
-    if not values.size:
-        return ["no pixel has a disparity, so that there is nothing to assess: is --unknown right?"]
-    found = []
-    lowest = float(values.min())
-    share = float(np.mean(values == lowest))
-    if lowest <= 0 and share > MANY and values.max() > lowest:
-        found.append(
-            f"{share:.0%} of the disparities are exactly {lowest:.9g} px, the smallest: if that means unknown, "
-            f"add --unknown {lowest:.9g}"
-        )
-    negative = float(np.mean(values < 0))
-    if negative > 0.5:
-        found.append(
-            f"{negative:.0%} of the disparities are negative, as only verged cameras have them: "
-            "left pixel x matches right pixel x - disparity; is the sign the other way round?"
-        )
-    x = np.broadcast_to(np.arange(disparity.shape[1]), disparity.shape)[known]
-    outside = float(np.mean((x - values < -0.5) | (x - values > disparity.shape[1] - 0.5)))
-    if outside > 0.5:
-        found.append(f"{outside:.0%} of the disparities point outside the right image: are they in px?")
-    return found
+    return numbers, list(dict.fromkeys([*as_given.warnings, *check.warnings]))
 
 
 def _report(summary: dict[str, Any], out: Path, written: list[str]) -> None:

@@ -10,6 +10,7 @@ so that 68 % lie within 0.69 sigma, 95 % within 1.84 sigma and 99 % within 3.37 
 """
 
 import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -54,14 +55,19 @@ def sigmas(share: float) -> float:
 
     Raises
     ------
+    TypeError
+        It is no number.
     ValueError
-        It is not.
+        It is out of range.
 
     Examples
     --------
     >>> f"{sigmas(0.95):.3f} {sigmas(0.68):.3f}"
     '1.837 0.686'
     """
+    if not isinstance(share, numbers.Real):
+        kind = type(share).__name__
+        raise TypeError(f"the share of errors in an interval must be a number above 0 and below 1, but it is {kind}")
     if not 0 < share < 1:
         raise ValueError(f"the share of errors in an interval must be above 0 and below 1, but it is {share}")
     low, high = 0.0, 1e9

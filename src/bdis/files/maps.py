@@ -11,11 +11,13 @@ from ..common.atomic import Place, write_whole
 from ..common.npz import Npz
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from ..matching.disparity_px import as_disparity_px, is_int16
+from ..matching.pictures import small_left
 from ..matching.result import StereoResult
 from .map_formats import FloatMap, Quantity, as_map, check_ending, decode_map, read_map, readable, write_map
 
 _KITTI_STEPS = 256.0  # per px
 _MOST_WARNINGS, _LONGEST_WARNING = 20, 500  # sentences and letters in the file of a result
+_MOST_SMALL = 1 << 16  # pixels of the small copy of the left image there; usual are 64 x 85
 
 
 def write_disparity(path: Place, disparity: Array) -> None:
@@ -206,7 +208,8 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
         File ending with ``.npz``; an existing file is replaced.
     result : StereoResult
         Result of a matcher.  Its arrays are stored as disparity, probability and, if it has one, variance; and if there
-        is something to know, the sentences as warnings.
+        is something to know, the sentences as warnings.  A grey copy of the left image, some 64 pixels high, is stored
+        as small_left.
     depth_mm : ndarray, shape (h, w), optional
         Depth in mm, stored as depth_mm; NaN or masked where unknown.
 
@@ -232,7 +235,7 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
     check_ending(path, (".npz",), "a result")
     if any(np.ma.isMaskedArray(values) for values in (result.disparity, result.probability, result.variance)):
         result = _without_masks(result)
-    arrays = {"disparity": result.disparity, "probability": result.probability}
+    arrays: dict[str, Array] = {"disparity": result.disparity, "probability": result.probability}
     if result.variance is not None:
         arrays["variance"] = result.variance
     if depth_mm is not None:
@@ -241,6 +244,9 @@ def write_result(path: Place, result: StereoResult, depth_mm: Array | None = Non
         arrays |= {"row_offset": np.array(result.row_offset), "row_tilt": np.array(result.row_tilt)}
     if result.warnings:
         arrays["warnings"] = np.array([text[:_LONGEST_WARNING] for text in result.warnings[:_MOST_WARNINGS]])
+    left = small_left(result)
+    if left is not None and left.size <= _MOST_SMALL:
+        arrays["small_left"] = left
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # the stub takes them for its own keyword
     write_whole(path, buffer.getvalue())
@@ -264,15 +270,15 @@ def read_result(path: Place) -> StereoResult:
     Returns
     -------
     StereoResult
-        With disparity and probability, with variance if the file has one, by how much rows were corrected, and the
-        warnings.
+        With disparity and probability, with variance if the file has one, by how much rows were corrected, the
+        warnings, and the small copy of the left image.
 
     Raises
     ------
     ValueError
         The file is not a result: it is truncated, its arrays differ in shape or hold no numbers, a probability is not
-        from 0 to 1, a variance is negative, an array is larger than 8192x8192, or the warnings are too many or too
-        long.
+        from 0 to 1, a variance is negative, an array is larger than 8192x8192, the warnings are too many or too long,
+        or the copy of the left image is none.
     OSError
         The file cannot be read.
 
@@ -307,7 +313,17 @@ def _result_of(arrays: Npz) -> StereoResult:
     if not np.isfinite(list(rows.values())).all():
         raise ValueError("row_offset and row_tilt must be finite")
     warnings = arrays.texts("warnings", _MOST_WARNINGS, _LONGEST_WARNING) if "warnings" in arrays else ()
-    return StereoResult(**maps, **rows, saved_warnings=warnings)  # type: ignore[arg-type]  # by name, of the right types
+    left = _small_left_of(arrays) if "small_left" in arrays else None
+    return StereoResult(**maps, **rows, saved_warnings=warnings, saved_left=left)  # type: ignore[arg-type]  # by name
+
+
+def _small_left_of(arrays: Npz) -> NDArray[np.uint8]:
+    if not arrays.is_small("small_left", _MOST_SMALL):
+        raise ValueError(f"small_left must hold at most {_MOST_SMALL} numbers")
+    left = arrays["small_left"]
+    if left.dtype != np.uint8 or left.ndim != 2 or not left.size:
+        raise ValueError(f"small_left is {left.dtype} of shape {left.shape}; expected uint8, (height, width)")
+    return left
 
 
 def _disparity_to_png(disparity: FloatMap) -> NDArray[np.uint16]:

@@ -16,14 +16,12 @@ import numpy as np
 from ..common.arrays import Array
 from ..vector.cache import prepare
 from ..vector.crew import Threads
-from .disparity_px import as_disparity_px
+from .disparity_px import FARTHEST, as_disparity_px
 from .images import check_pair
 from .matcher import match_in_stages
 from .result import StereoResult
 from .settings import Settings
 from .stages import Stages
-
-FARTHEST = 1e5  # px, as far as a disparity may lie from 0
 
 
 class Assessment:
@@ -88,9 +86,9 @@ def check_disparity(disparity: Any, shape: tuple[int, ...], unknown: float | Non
     known = as_disparity_px(disparity, unknown=unknown)
     if known.shape != shape:
         raise ValueError(f"disparity has the shape {known.shape}, but the images are {shape[1]}x{shape[0]}")
-    farthest = np.nanmax(np.abs(known), initial=0)
-    if farthest > FARTHEST:
-        raise ValueError(f"disparity reaches {farthest:g} px; if that means unknown, pass unknown={farthest:g}")
+    farthest = max(np.nanmin(known, initial=0), np.nanmax(known, initial=0), key=abs)
+    if abs(farthest) > FARTHEST:
+        raise ValueError(f"disparity reaches {farthest:.9g} px; if that means unknown, pass unknown={farthest:.9g}")
     return known
 
 
@@ -157,7 +155,8 @@ def assess(
     -------
     StereoResult
         The disparity as it was given, with a probability and a variance; :meth:`StereoResult.interval` works.  Its
-        ``warnings`` say what looks wrong with the pair, or if the disparities do not fit it.
+        ``warnings`` say what looks wrong with the pair or with the map: if nothing is known, if a value looks like a
+        mark of unknown pixels, or if the disparities do not fit the images.
 
     Raises
     ------

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.law import share_within
-from .pictures import SmallPair
+from .disparity_px import FARTHEST
+from .pictures import small_left
 from .result import StereoResult
 from .window_means import correlation, window_means
 
@@ -52,10 +53,11 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     Raises
     ------
     TypeError
-        Something else than results.
+        Something else than results, or one result that is not in a list.
     ValueError
         No results, results of different sizes or of different left images, one without a variance, or one that is
         negative or 0 where the disparity is known: no disparity is exact, and such a result would decide everything.
+        Or disparities beyond 100 000 px.
 
     Examples
     --------
@@ -66,6 +68,8 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     >>> f"{result.disparity[0, 0]:.2f} px, sigma {np.sqrt(result.variance[0, 0]):.2f} px"
     '20.00 px, sigma 0.13 px'
     """
+    if not isinstance(results, Iterable):
+        raise TypeError(f"combine takes a list of results, but got {type(results).__name__}: combine([first, second])")
     if not (results := list(results)):
         raise ValueError("there are no results to combine")
     for number, result in enumerate(results):
@@ -73,8 +77,9 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     shapes = {result.disparity.shape for result in results}
     if len(shapes) > 1:
         raise ValueError(f"the results have different sizes: {' and '.join(map(str, sorted(shapes)))}")
-    for number, result in enumerate(results[1:], 1):
-        if _show_others(results[0].pictures, result.pictures):
+    images = [small_left(result) for result in results]
+    for number, image in enumerate(images):
+        if _show_others(images[0], image):
             raise ValueError(
                 f"results[{number}] is of another left image than results[0]: combine takes results of one pair"
             )
@@ -99,6 +104,9 @@ def _check(result: Any, name: str) -> None:
             f"{name} must have a disparity and a variance of float32, shape (h, w), but they are {disparity.dtype} of "
             f"shape {disparity.shape} and {variance.dtype} of shape {variance.shape}"
         )
+    farthest = np.max(np.abs(disparity), where=np.isfinite(disparity), initial=0)
+    if farthest > FARTHEST:
+        raise ValueError(f"{name} has disparities of up to {farthest:g} px; unknown is NaN")
     if (variance < 0).any():
         raise ValueError(f"{name} has negative variances, down to {np.nanmin(variance):g}; unknown is NaN")
     if ((variance == 0) & np.isfinite(disparity)).any():
@@ -107,12 +115,12 @@ def _check(result: Any, name: str) -> None:
         )
 
 
-def _show_others(first: SmallPair | None, second: SmallPair | None) -> bool:
-    """Whether two results are plainly of different left images; False if nothing tells."""
-    if first is None or second is None or first.px != second.px or first.left.shape != second.left.shape:
+def _show_others(first: Array | None, second: Array | None) -> bool:
+    """Whether two small copies are plainly of different left images; False if nothing tells."""
+    if first is None or second is None or first is second or first.shape != second.shape:
         return False
-    images = [small.left.astype(np.float32) / small.grey for small in (first, second)]
-    is_told = (first.left > 0) & (second.left > 0)
+    images = [small.astype(np.float32) for small in (first, second)]
+    is_told = (first > 0) & (second > 0)
     for image in images:
         is_told &= window_means(image * image) - window_means(image) ** 2 > TEXTURED
     if np.count_nonzero(is_told) < FEWEST_COMMON:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array, without_mask
 
+FARTHEST = 1e5  # px, as far as a disparity may lie from 0
 _KITTI_STEPS = 256  # per px
 
 
@@ -51,9 +52,11 @@ def as_disparity_px(given: Any, name: str = "disparity", *, unknown: float | Non
         )
     is_uint16 = array.dtype.kind == "u" and array.dtype.itemsize == 2
     array = without_mask(array)
-    is_known = np.isfinite(array)
-    if unknown is not None:
-        is_known &= array != unknown
+    with np.errstate(over="ignore"):
+        px = array.astype(np.float32)
+        is_known = np.isfinite(px)
+        if unknown is not None:
+            is_known &= px != np.float32(unknown)
     if is_uint16:
         largest, width = int(array[is_known].max(initial=0)), array.shape[-1] if array.ndim else 0
         if largest > max(width, _KITTI_STEPS):
@@ -61,9 +64,7 @@ def as_disparity_px(given: Any, name: str = "disparity", *, unknown: float | Non
                 f"{name} is uint16 and reaches {largest}, which is more than its width; if these are 256ths of a px, "
                 f"as KITTI's PNG files have them, give px: {name}.astype(np.float32) / 256, with NaN where it is 0"
             )
-    with np.errstate(over="ignore"):
-        px = array.astype(np.float32)
-    return np.where(is_known & np.isfinite(px), px, np.float32(np.nan))
+    return np.where(is_known, px, np.float32(np.nan))
 
 
 def is_int16(array: Array) -> bool:

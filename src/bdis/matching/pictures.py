@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.arrays import Array
+from .given_map import FEW_FIT, suspicions
 from .uncorrected_rows import uncorrected_rows
 from .window_means import NOISE, window_means
 
@@ -24,9 +25,6 @@ LIKELY = 0.1
 # Share of the seen pixels: are all known?  Without ``dense`` so many are only where all is well, but with `dis`, which
 # fills all and doubts nothing: nothing tells there.
 EVERY_PIXEL = 0.99
-# Share of given disparities with a probability above 0.5: 0.21 and more of maps by SGBM, BM, ELAS and DIS flow on 25
-# real and rendered pairs; at most 0.03 if these are doubled, in 16ths of a px, or if the images are swapped.
-FEW_FIT = 0.1
 # How much better another reading of the pair must match.  Of 38 real and rendered pairs the right reading is better
 # than any other by a factor of 1.2 to 3, and than the swapped one by 1.5 to 4.
 CLEARLY_BETTER = 1.4
@@ -77,6 +75,24 @@ class SmallPair(NamedTuple):
     told_white: float | None = None
 
 
+def small_left(result: StereoResult) -> NDArray[np.uint8] | None:
+    """The small copy of the left image in grey levels, 0 where nothing was seen; None if there is none.
+
+    Examples
+    --------
+    >>> from bdis import StereoResult
+    >>> image = np.array([[0, 4, 1608]], np.int16)
+    >>> small = SmallPair(image, image, 16, 8, 0, np.inf, None)
+    >>> small_left(StereoResult(image, image, pictures=small)).tolist()
+    [[0, 1, 100]]
+    """
+    small = result.pictures
+    if small is None:
+        return result.saved_left
+    grey = np.clip(np.rint(small.left / small.grey), 1, 255)
+    return np.where(small.left > 0, grey, 0).astype(np.uint8)
+
+
 def warnings_of(result: StereoResult) -> tuple[str, ...]:
     """What the user should know of a pair before the result is trusted, one sentence each.
 
@@ -96,7 +112,7 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
         found.append(differing_rows(result))
     if result.pictures is not None:
         found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
-    return tuple(text for text in found if text)
+    return (*(suspicions(result) if is_given else ()), *(text for text in found if text))
 
 
 def same_picture(result: StereoResult) -> str:

@@ -66,6 +66,9 @@ class StereoResult:
         makes the buffers, takes longer.  None if it is not known.
     saved_warnings : tuple of str
         Those that were saved with the result, if it was read from a file: `warnings` are these then.
+    saved_left : ndarray of uint8, shape (h, w) of a small copy, or None
+        The left image that was saved with it, grey levels, 0 where nothing was seen: `bdis.combine` tells by it whether
+        results are of one pair.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class StereoResult:
     pictures: SmallPair | None = field(default=None, compare=False)
     match_ms: float | None = field(default=None, compare=False)
     saved_warnings: tuple[str, ...] = field(default=(), compare=False)
+    saved_left: NDArray[np.uint8] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return text_of(self)
@@ -144,8 +148,10 @@ class StereoResult:
 
         Raises
         ------
+        TypeError
+            The share is no number.
         ValueError
-            The share is out of range, or the result has no variance.
+            It is out of range, or the result has no variance.
 
         Examples
         --------

@@ -175,7 +175,9 @@ class Settings:
     )
 
     dense: bool = setting(
-        False, "Give every pixel a disparity: unknown ones are filled from their surroundings.", group=_OUTPUT
+        False,
+        "Give every pixel a disparity, if any was found: unknown ones are filled from their surroundings.",
+        group=_OUTPUT,
     )
     variance: Literal[False, True, "paper"] = setting(
         False, "Compute a variance for each pixel: True a calibrated one, 'paper' that of Eq. 15 to 18.", group=_OUTPUT
