@@ -153,9 +153,9 @@ def _of_rows(disparities: Array, variances: Array, leader: int, usual: Array, un
     start, its_variance = (np.take_along_axis(of, surest, 0)[0] for of in (disparities, variances))
     distances = (disparities - start) ** 2
     weights = (1 + distances / doubted) ** -AGREEMENT / doubted
-    # All others that know a pixel move the leader as far as one would, and doubt it as much: they are often wrong
-    # together.
-    others = np.maximum((is_known.sum(0) - is_known[leader]), 1).astype(np.float32)
+    # All others together move the leader as far as one would, and doubt it as much: they are often wrong together.
+    # One of them that alone knows a pixel moves it by its share: counted as one, four others make set 31 2.4 % worse.
+    others = max(len(variances) - 1, 1)
     weights += (is_known & is_known[leader]) * _share(unsure, usual + UNSURE) / (others * its_variance)
     disparity = _mean(disparities, weights)
     # Where two disagree, the variance that `assess` gives tells little more than how far: what is usual tells more.
@@ -163,8 +163,7 @@ def _of_rows(disparities: Array, variances: Array, leader: int, usual: Array, un
     distances = (disparities - disparity) ** 2
     variance = _mean(np.where(is_known, variances + distances, 0), 1 / (doubted + distances))
     count = np.maximum(is_known.sum(0), 1)
-    # Not all may know it.
-    variance = (variance + spread / count) * (1 + (len(variances) - count) / max(len(variances) - 1, 1))
+    variance = (variance + spread / count) * (1 + (len(variances) - count) / others)  # not all know it
     variance *= np.where(is_known[leader], 1, UNKNOWN_TO_LEADER)
     return disparity, variance
 
