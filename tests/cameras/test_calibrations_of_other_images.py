@@ -222,6 +222,41 @@ def test_what_a_given_baseline_replaces_is_shown(tmp_path, capsys):
     assert f"warning: {remark}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("given", [0.005, 5000, -0.005, 0, float("nan")])
+@pytest.mark.parametrize("text", [RECTIFIED, K_TXT, K_TXT[:-6]])
+def test_a_given_baseline_that_no_stereo_camera_has_gave_a_depth_of_micrometres_or_metres(text, given, tmp_path):
+    """It was refused with --focal only."""
+    with pytest.raises(ValueError, match=r"baseline_mm is .*, which no stereo camera has; is it in another unit"):
+        loaded(tmp_path, text, (640, 480), baseline=given)
+    assert loaded(tmp_path, text, (640, 480), baseline=5)[0].rig.baseline_mm == 5
+
+
+@pytest.mark.parametrize("how", [["--calib", "K.txt"], ["--focal", "544"]])
+@pytest.mark.parametrize("given", ["0.005", "5000"])
+def test_such_a_baseline_is_a_wrong_command_line(how, given, capsys):
+    assert run(["match", "left.png", "right.png", *how, "--baseline", given]) == 2
+    assert f"--baseline is {given} mm, which no stereo camera has" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "words"),
+    [
+        (K_TXT, "mm", r"read in mm \(given\), the cameras are 0.005 mm apart, .*; is mm really the unit of the file"),
+        (RAW, "m", r"read in m \(given\), the cameras are 5000 mm apart"),
+    ],
+)
+def test_a_given_unit_switched_off_the_check_of_what_no_stereo_camera_has(text, unit, words, tmp_path):
+    with pytest.raises(ValueError, match=f"calib.yml: {words}"):
+        loaded(tmp_path, text, (640, 480), unit=unit, rectify=False)
+
+
+@pytest.mark.parametrize("name", ["rig.toml", "rig.json"])
+def test_a_rig_file_with_an_impossible_baseline_was_to_be_read_in_a_unit_that_such_files_refuse(name, tmp_path):
+    bdis.Rig(544, 319.5, 239.5, 0.005).save(tmp_path / name)
+    with pytest.raises(ValueError, match="0.005 mm apart, .*; the file states its unit, so correct its baseline$"):
+        bdis.Rig.load(tmp_path / name)
+
+
 # --- Two files --------------------------------------------------------------------------------------------------------
 
 
