@@ -5,6 +5,7 @@ import pytest
 
 import bdis
 from bdis.cameras.calibration_doubts import off_middle, unusual_baseline
+from bdis.cameras.formats import CalibrationFile
 from bdis.cameras.given_cameras import GivenCameras
 from bdis.cli.app import run
 from bdis.evaluation.datasets.authors import CAMERAS
@@ -188,7 +189,7 @@ def test_a_baseline_whose_unit_is_known_may_be_large_or_small(baseline, tmp_path
 
 @pytest.mark.parametrize("baseline", [1, 5.4, 12, 120, 193])
 def test_usual_baselines_of_endoscopes_and_robots_are_not_told(baseline):
-    assert unusual_baseline(bdis.Rig(544, 319.5, 239.5, baseline), "K.txt", "m") is None
+    assert unusual_baseline(CalibrationFile("K.txt", "m", None, {"baseline_mm": baseline}), "K.txt") is None
 
 
 @pytest.mark.parametrize(

@@ -183,8 +183,7 @@ class GivenCameras:
         if found.size is None:
             origin = f"{file.name} does not say how large its images are, and has its principal point"
             doubts.append(off_middle(cameras, size, origin, f"{_SCALE}, or the depth is wrong by that factor"))
-        if self.unit is None and self.baseline is None and not found.states_unit:
-            doubts.append(unusual_baseline(cameras, file.name, found.unit))
+        doubts.append(unusual_baseline(found, file.name))
         told = [doubt for doubt in doubts if doubt is not None]
         for doubt in told:
             warn(doubt.warning)

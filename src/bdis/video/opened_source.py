@@ -109,7 +109,7 @@ class SourceRequest:
         try:
             first = _first_frame(source)
             if isinstance(source, BagSource) and uses_own:
-                own = source.camera
+                own = source.find_camera(warn)
                 if own is None:
                     warn(f"calibration {', '.join(source.camera_remarks)}")
                 source.close()
