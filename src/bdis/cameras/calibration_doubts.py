@@ -6,6 +6,8 @@ baselines.  So it is told, and refused only where no camera is like that.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -150,3 +152,44 @@ def unusual_baseline(found: CalibrationFile, origin: str, advice: str = UNIT_OF_
         f"baseline {baseline:.4g} mm",
         f"{origin} has a baseline of {baseline:.4g} mm, read in {found.unit}; if that is not so, {advice}",
     )
+
+
+def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:
+    """Whether raw cameras were taken to have no distortion because their file says nothing of it.
+
+    Parameters
+    ----------
+    found : CalibrationFile
+    origin : str
+        Name of the file, for the message.
+
+    Returns
+    -------
+    Doubt or None
+        None if the file says what distortion they have.
+    """
+    if not found.lacks_distortion:
+        return None
+    return Doubt(
+        found.assumed,
+        f"{origin} says nothing of the distortion of its cameras, which is read as none; if their lenses have any, the "
+        "depth is wrong: add the coefficients (D1 and D2)",
+    )
+
+
+def tell_python(text: str) -> None:
+    """Warn those who call bdis from Python; ``warn`` of :func:`told` in what they call."""
+    warnings.warn(text, stacklevel=4)
+
+
+def told(doubts: Iterable[Doubt | None], warn: Callable[[str], None]) -> list[str]:
+    """Warn of those doubts that there are; the remarks on them.
+
+    >>> told([None, Doubt("baseline 500 mm", "it may be in another unit")], print)
+    it may be in another unit
+    ['baseline 500 mm']
+    """
+    there = [doubt for doubt in doubts if doubt is not None]
+    for doubt in there:
+        warn(doubt.warning)
+    return [doubt.remark for doubt in there]

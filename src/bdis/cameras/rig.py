@@ -15,6 +15,7 @@ from ..display.card import card
 from ..matching.disparity_px import as_disparity_px
 from ..matching.result import StereoResult
 from ..matching.settings import PRESETS, Settings
+from .calibration_doubts import tell_python, told, unusual_baseline
 from .cloud import Cloud
 from .depth_pictures import plot_depth
 from .formats import Unit, check_size, read_calibration, write_native
@@ -646,6 +647,11 @@ class Rig:
         OSError
             The file cannot be read.
 
+        Warns
+        -----
+        UserWarning
+            The file does not state its unit and has an unusual baseline.
+
         Examples
         --------
         >>> import tempfile
@@ -661,9 +667,11 @@ class Rig:
                 "StereoCalibration.load(path).rectify() rectifies their images and has their rig"
             )
         try:
-            return cls(**found.rectified, size=found.size)
+            rig = cls(**found.rectified, size=found.size)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from error
+        told([unusual_baseline(found, str(path))], tell_python)
+        return rig
 
     def save(self, path: Place) -> None:
         """Write the rig to a file that :meth:`load` reads.

@@ -138,7 +138,7 @@ def calib_convert(
     if size is not None and found.size is not None and parse_size(size) != found.size:
         raise UsageError(f"--size is {size}, but {file} is for images of {found.size[0]}x{found.size[1]}")
     try:
-        remarks = found.remarks_on_baseline(file.name)
+        remarks = found.remarks_on_baseline(file.name) + ([found.assumed] if found.lacks_distortion else [])
         remarks += write_calibration(found, out, to, size=None if size is None else parse_size(size))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{file} cannot be written as {to}: {error}") from error

@@ -51,6 +51,8 @@ class CalibrationFile:
         Baseline in the file, where the user stated another one, which replaced it.
     assumed : str
         What else the file does not say and was assumed, for messages; empty if nothing.
+    lacks_distortion : bool
+        Whether the raw cameras were taken to have no distortion because the file says nothing of it.
     """
 
     format: str
@@ -63,6 +65,7 @@ class CalibrationFile:
     states_unit: bool = False
     replaced_baseline_mm: float | None = None
     assumed: str = ""
+    lacks_distortion: bool = False
 
     @property
     def length_mm(self) -> float:

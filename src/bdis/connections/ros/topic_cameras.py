@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ...cameras.calibration import StereoCalibration
-from ...cameras.calibration_doubts import centres_of, check_inside, off_middle, unusual_baseline
+from ...cameras.calibration_doubts import centres_of, check_inside, off_middle, told, unusual_baseline
 from ...cameras.formats import CalibrationFile
 from ...cameras.raw_or_rectified import weigh_rows
 from ...cameras.rectifier import Rectifier
@@ -67,10 +67,7 @@ def decide_camera(
     cameras = camera.cameras if isinstance(camera, Rectifier) else camera
     check_inside(centres_of(cameras)[:1], size, _CENTRE, _SIZE)
     doubts = off_middle(cameras, size, _CENTRE, _SIZE), unusual_baseline(found, "the camera_info", _UNIT)
-    told = [doubt for doubt in doubts if doubt is not None]
-    for doubt in told:
-        warn(doubt.warning)
-    return camera, [remark, *(doubt.remark for doubt in told)]
+    return camera, [remark, *told(doubts, warn)]
 
 
 def _decided(
