@@ -1,5 +1,7 @@
 """Calibrations of images of another size, or of another part of the sensor: refused, or told."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -178,6 +180,18 @@ def test_a_file_in_centimetres_gave_a_tenth_or_a_hundred_times_the_depth_without
     assert cameras.rig.baseline_mm == pytest.approx(5)
 
 
+def test_a_rig_of_a_file_in_centimetres_gave_a_hundred_times_the_depth_without_a_word_in_python(tmp_path):
+    (tmp_path / "K.txt").write_text(K_TXT.replace("0.005", "0.5"))
+    words = r"K.txt has a baseline of 500 mm, read in m \(K.txt convention\); if that is not so, .*unit="
+    with pytest.warns(UserWarning, match=words):
+        assert bdis.Rig.load(tmp_path / "K.txt").baseline_mm == 500
+    assert bdis.Rig.load(tmp_path / "K.txt", unit="cm").baseline_mm == 5
+    (tmp_path / "raw.yml").write_text(RAW.replace("[-5,", "[-0.5,"))
+    with pytest.warns(UserWarning, match="raw.yml has a baseline of 0.5 mm"):
+        bdis.StereoCalibration.load(tmp_path / "raw.yml", size=(640, 480))
+    bdis.StereoCalibration.load(tmp_path / "raw.yml", size=(640, 480), unit="mm")
+
+
 @pytest.mark.parametrize("baseline", [0.5, 500])
 def test_a_baseline_whose_unit_is_known_may_be_large_or_small(baseline, tmp_path):
     """The authors' virtual colon has 0.5 mm."""
@@ -298,3 +312,17 @@ def test_a_calibration_in_the_folder_of_resized_images_is_told(size, count, tmp_
     assert opened.rig.focal_px == 544
     assert len(said) == len(opened.remarks) == count
     assert all("30 % of the width off the middle" in text for text in said + opened.remarks)
+
+
+def test_a_calibration_in_centimetres_in_the_folder_of_the_images_is_told_by_commands(tmp_path, capsys):
+    request = folder_of_images(tmp_path, (640, 480))
+    (tmp_path / "calibration.yaml").write_text(RECTIFIED.replace("-2720", "-272"))
+    with pytest.warns(UserWarning, match="calibration.yaml has a baseline of 0.5 mm"):
+        assert request.open().rig.baseline_mm == 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run(["run", str(tmp_path), "--save", "depth", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().err
+    assert "warning: " in said
+    assert "calibration.yaml has a baseline of 0.5 mm, read in mm (assumed" in said
+    assert "UserWarning" not in said
