@@ -372,6 +372,7 @@ def test_kalibr_camchain(tmp_path):
         (("T_cn_cnm1", "T_cam_imu"), "without T_cn_cnm1"),
         (("cam1:", "cam5:"), "without cam1"),
         (("intrinsics", "numbers"), "without intrinsics of cam0"),
+        (("distortion_coeffs: [-0.11, 0.03, 0.0002, -0.0001]", "distortion_coeffs: []"), "cam1 has distortion radtan, b"),
     ],
 )
 def test_kalibr_camchain_that_will_not_do(change, words, tmp_path):
@@ -379,6 +380,20 @@ def test_kalibr_camchain_that_will_not_do(change, words, tmp_path):
     path.write_text(kalibr_text().replace(*change))
     with pytest.raises(ValueError, match=words):
         bdis.StereoCalibration.load(path)
+
+
+@pytest.mark.parametrize("camera", [0, 1])
+def test_a_kalibr_camera_without_distortion_beside_a_fisheye_was_read_as_a_fisheye(camera, tmp_path):
+    path = tmp_path / "camchain.yaml"
+    for model in ("radtan", "equidistant"):
+        parts = kalibr_text(model).split(f"distortion_model: {model}")
+        models = ["none" if camera == number else model for number in (0, 1)]
+        path.write_text(f"{parts[0]}distortion_model: {models[0]}{parts[1]}distortion_model: {models[1]}{parts[2]}")
+        if model == "radtan":
+            assert not read_calibration(path).raw["fisheye"]
+        else:
+            with pytest.raises(ValueError, match="one camera has a fisheye lens .* and the other has not"):
+                read_calibration(path)
 
 
 MIDDLEBURY = """cam0=[3997.684 0 1176.728; 0 3997.684 1011.728; 0 0 1]
