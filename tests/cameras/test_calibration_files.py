@@ -372,7 +372,10 @@ def test_kalibr_camchain(tmp_path):
         (("T_cn_cnm1", "T_cam_imu"), "without T_cn_cnm1"),
         (("cam1:", "cam5:"), "without cam1"),
         (("intrinsics", "numbers"), "without intrinsics of cam0"),
-        (("distortion_coeffs: [-0.11, 0.03, 0.0002, -0.0001]", "distortion_coeffs: []"), "cam1 has distortion radtan, b"),
+        (
+            ("distortion_coeffs: [-0.11, 0.03, 0.0002, -0.0001]", "distortion_coeffs: []"),
+            "cam1 has distortion radtan, b",
+        ),
     ],
 )
 def test_kalibr_camchain_that_will_not_do(change, words, tmp_path):
