@@ -127,7 +127,7 @@ def test_a_file_that_says_nothing_of_distortion_is_warned_of(tmp_path, capsys):
     assert run(["calib", "show", str(path)]) == 0
     assert "no distortion in the file: read as none" in capsys.readouterr().out
     assert run(["calib", "convert", str(path), str(tmp_path / "cameras.toml")]) == 0
-    assert "warning: no distortion in the file: read as none" in capsys.readouterr().err
+    assert "warning: stereo.yml says nothing of the distortion of its cameras" in capsys.readouterr().err
     image, said = np.zeros((480, 640), np.uint8), []
     loaded = GivenCameras((path,), rectify=True).load([(image, image)], warn=said.append)
     assert [remark for remark in loaded.remarks if "distortion" in remark] == [

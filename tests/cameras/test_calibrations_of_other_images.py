@@ -192,6 +192,15 @@ def test_a_rig_of_a_file_in_centimetres_gave_a_hundred_times_the_depth_without_a
     bdis.StereoCalibration.load(tmp_path / "raw.yml", size=(640, 480), unit="mm")
 
 
+def test_a_converted_calibration_in_centimetres_was_no_longer_told(tmp_path, capsys):
+    """What is written states its unit."""
+    (tmp_path / "K.txt").write_text(K_TXT.replace("0.005", "0.5"))
+    for more, count in (([], 1), (["--unit", "cm"], 0)):
+        out = tmp_path / f"{count}.toml"
+        assert run(["calib", "convert", str(tmp_path / "K.txt"), str(out), *more]) == 0
+        assert capsys.readouterr().err.count("warning: K.txt has a baseline of 500 mm, read in m") == count
+
+
 @pytest.mark.parametrize("baseline", [0.5, 500])
 def test_a_baseline_whose_unit_is_known_may_be_large_or_small(baseline, tmp_path):
     """The authors' virtual colon has 0.5 mm."""

@@ -12,15 +12,11 @@ from .matrices import matrix_of, rectified_of, rectified_of_projections, reshape
 from .spellings import DISTORTION, like_distortion, of_both_sides, shown
 from .yaml_subset import scalar_of
 
+# The distortion has many more names.
 _SPELLINGS = {
-    "K1": ("M1", "K1", "cameraMatrix1"),
-    "K2": ("M2", "K2", "cameraMatrix2"),
-    "R": ("R",),
-    "T": ("T",),
-    "P1": ("P1",),
-    "P2": ("P2",),
-    "Q": ("Q",),
-}  # fmt: skip; the distortion has many more names
+    "K1": ("M1", "K1", "cameraMatrix1"), "K2": ("M2", "K2", "cameraMatrix2"), "R": ("R",), "T": ("T",),
+    "P1": ("P1",), "P2": ("P2",), "Q": ("Q",),
+}  # fmt: skip
 
 _ROUNDED = 1e-6  # by which a number of Q that must be 0 or 1 may differ from it
 _MOST_DIFFERENCE, _MOST_DIFFERENCE_PX = 0.01, 0.5  # between Q and P1 with P2: a share of lengths; px of the centre

@@ -117,7 +117,7 @@ class BagSource(Source):
 
     @property
     def camera(self) -> Rectifier | Rig | None:
-        return self.find_camera(lambda text: warnings.warn(text, stacklevel=4))
+        return self.find_camera(lambda text: warnings.warn(text, stacklevel=7))
 
     def find_camera(self, warn: Callable[[str], None]) -> Rectifier | Rig | None:
         """:attr:`camera`; the first call tells what speaks against the camera_info."""
