@@ -11,6 +11,8 @@ from bdis.cameras import formats
 from bdis.cameras.formats import read_calibration
 from bdis.cameras.formats.base import CalibrationFile, CalibrationFormat
 from bdis.cameras.formats.yaml_subset import parse_yaml
+from bdis.cameras.given_cameras import GivenCameras
+from bdis.cli.app import run
 
 K1 = np.array([[700.5, 0, 320.25], [0, 701.5, 240.75], [0, 0, 1]])
 K2 = np.array([[702.5, 0, 318.25], [0, 703.5, 238.75], [0, 0, 1]])
@@ -73,6 +75,71 @@ def test_opencv_rectified_cameras(ending, matrices, tmp_path):
         bdis.StereoCalibration.load(path)
 
 
+@pytest.mark.parametrize("ending", ["yaml", "xml", "json"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("distCoeffs1", "distCoeffs2"), ("distCoeffs_1", "distCoeffs_2"), ("dist1", "dist2"), ("dist_l", "dist_r"),
+        ("distortionCoefficients1", "distortionCoefficients2"), ("distCoeffsLeft", "distCoeffsRight"), ("D_L", "D_R"),
+        ("distortion_coefficients_left", "distortion_coefficients_right"), ("left_dist", "right_dist"),
+    ],
+)  # fmt: skip
+def test_distortion_under_another_name_was_read_as_none_without_a_word(names, ending, tmp_path):
+    left, right = names
+    path = opencv_file(tmp_path / f"stereo.{ending}", K1=K1, K2=K2, R=R, T=T, **{left: D1, right: D2})
+    cameras = bdis.StereoCalibration.load(path, size=(640, 480))
+    np.testing.assert_array_equal(cameras.left_distortion, D1[0])
+    np.testing.assert_array_equal(cameras.right_distortion, D2[0])
+
+
+@pytest.mark.parametrize(
+    ("distortion", "words"),
+    [
+        ({"D1": D1}, "D1, but no distortion of both"),
+        ({"D2": D2}, "D2, but no distortion of both"),
+        ({"dist2": D2}, "dist2, but no distortion of both"),
+        ({"distortion_of_lenses": D1}, "distortion_of_lenses, but no distortion of both"),
+        ({"D1": D1, "dist2": D2, "lens_dist": D1}, None),
+    ],
+)
+def test_distortion_of_one_camera_or_under_an_unknown_name_is_refused(distortion, words, tmp_path):
+    path = opencv_file(tmp_path / "stereo.yml", K1=K1, K2=K2, R=R, T=T, **distortion)
+    if words is None:  # D1 and dist2 are one of each side
+        np.testing.assert_array_equal(read_calibration(path).raw["right_distortion"], D2[0])
+        return
+    with pytest.raises(ValueError, match=f"stereo.yml: {words} cameras; expected it as D1 and D2"):
+        read_calibration(path)
+
+
+def test_distortion_that_is_there_twice_must_be_the_same(tmp_path):
+    path = opencv_file(tmp_path / "a.yml", K1=K1, K2=K2, R=R, T=T, D1=D1, D2=D2, dist1=D1, dist2=D2)
+    np.testing.assert_array_equal(read_calibration(path).raw["left_distortion"], D1[0])
+    path = opencv_file(tmp_path / "b.yml", K1=K1, K2=K2, R=R, T=T, D1=D1, D2=D2, dist1=D2, dist2=D2)
+    with pytest.raises(ValueError, match="D1 and dist1 differ; which is meant"):
+        read_calibration(path)
+
+
+def test_a_file_that_says_nothing_of_distortion_is_warned_of(tmp_path, capsys):
+    """It was read as none without a word, and the depth was 62 to 66 instead of 59 mm."""
+    path = opencv_file(tmp_path / "stereo.yml", K1=K1, K2=K2, R=R, T=T, image_width=640, image_height=480)
+    with pytest.warns(UserWarning, match="stereo.yml says nothing of the distortion of its cameras, .*D1 and D2"):
+        assert not bdis.StereoCalibration.load(path).left_distortion.any()
+    assert run(["calib", "show", str(path)]) == 0
+    assert "no distortion in the file: read as none" in capsys.readouterr().out
+    assert run(["calib", "convert", str(path), str(tmp_path / "cameras.toml")]) == 0
+    assert "warning: stereo.yml says nothing of the distortion of its cameras" in capsys.readouterr().err
+    image, said = np.zeros((480, 640), np.uint8), []
+    loaded = GivenCameras((path,), rectify=True).load([(image, image)], warn=said.append)
+    assert [remark for remark in loaded.remarks if "distortion" in remark] == [
+        "no distortion in the file: read as none"
+    ]
+    assert len(said) == 1
+    assert "says nothing of the distortion" in said[0]
+    whole = opencv_file(tmp_path / "whole.yml", K1=K1, K2=K2, R=R, T=T, P1=P1, P2=P2)  # the rectified ones need none
+    GivenCameras((whole,), rectify=False).load([(image, image)], warn=said.append)
+    assert len(said) == 1
+
+
 @pytest.mark.parametrize(("count", "is_told"), [(4, True), (5, False)])
 def test_four_coefficients_of_an_unnamed_lens_are_told(count, is_told, tmp_path):
     """A calibration of OpenCV's fisheye has four as well, and nothing in its file says so."""
@@ -118,7 +185,8 @@ def test_serv_ct_json_without_opencv(tmp_path, monkeypatch):
 
 
 def test_opencv_in_metres_is_noticed_and_read_when_told(tmp_path):
-    path = opencv_file(tmp_path / "metres.yaml", M1=K1, M2=K2, R=R, T=T / 1000, image_width=640, image_height=480)
+    straight = {"D1": np.zeros((1, 5)), "D2": np.zeros((1, 5)), "image_width": 640, "image_height": 480}
+    path = opencv_file(tmp_path / "metres.yaml", M1=K1, M2=K2, R=R, T=T / 1000, **straight)
     with pytest.raises(ValueError, match=r'0\.0054 mm apart.*unit="mm", "cm" or "m"'):
         bdis.StereoCalibration.load(path)
     assert bdis.StereoCalibration.load(path, unit="m").translation_mm[0] == pytest.approx(-5.4)
@@ -304,6 +372,10 @@ def test_kalibr_camchain(tmp_path):
         (("T_cn_cnm1", "T_cam_imu"), "without T_cn_cnm1"),
         (("cam1:", "cam5:"), "without cam1"),
         (("intrinsics", "numbers"), "without intrinsics of cam0"),
+        (
+            ("distortion_coeffs: [-0.11, 0.03, 0.0002, -0.0001]", "distortion_coeffs: []"),
+            "cam1 has distortion radtan, b",
+        ),
     ],
 )
 def test_kalibr_camchain_that_will_not_do(change, words, tmp_path):
@@ -311,6 +383,20 @@ def test_kalibr_camchain_that_will_not_do(change, words, tmp_path):
     path.write_text(kalibr_text().replace(*change))
     with pytest.raises(ValueError, match=words):
         bdis.StereoCalibration.load(path)
+
+
+@pytest.mark.parametrize("camera", [0, 1])
+def test_a_kalibr_camera_without_distortion_beside_a_fisheye_was_read_as_a_fisheye(camera, tmp_path):
+    path = tmp_path / "camchain.yaml"
+    for model in ("radtan", "equidistant"):
+        parts = kalibr_text(model).split(f"distortion_model: {model}")
+        models = ["none" if camera == number else model for number in (0, 1)]
+        path.write_text(f"{parts[0]}distortion_model: {models[0]}{parts[1]}distortion_model: {models[1]}{parts[2]}")
+        if model == "radtan":
+            assert not read_calibration(path).raw["fisheye"]
+        else:
+            with pytest.raises(ValueError, match="one camera has a fisheye lens .* and the other has not"):
+                read_calibration(path)
 
 
 MIDDLEBURY = """cam0=[3997.684 0 1176.728; 0 3997.684 1011.728; 0 0 1]

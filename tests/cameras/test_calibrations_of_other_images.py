@@ -1,10 +1,13 @@
 """Calibrations of images of another size, or of another part of the sensor: refused, or told."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import bdis
 from bdis.cameras.calibration_doubts import off_middle, unusual_baseline
+from bdis.cameras.formats import CalibrationFile
 from bdis.cameras.given_cameras import GivenCameras
 from bdis.cli.app import run
 from bdis.evaluation.datasets.authors import CAMERAS
@@ -177,6 +180,27 @@ def test_a_file_in_centimetres_gave_a_tenth_or_a_hundred_times_the_depth_without
     assert cameras.rig.baseline_mm == pytest.approx(5)
 
 
+def test_a_rig_of_a_file_in_centimetres_gave_a_hundred_times_the_depth_without_a_word_in_python(tmp_path):
+    (tmp_path / "K.txt").write_text(K_TXT.replace("0.005", "0.5"))
+    words = r"K.txt has a baseline of 500 mm, read in m \(K.txt convention\); if that is not so, .*unit="
+    with pytest.warns(UserWarning, match=words):
+        assert bdis.Rig.load(tmp_path / "K.txt").baseline_mm == 500
+    assert bdis.Rig.load(tmp_path / "K.txt", unit="cm").baseline_mm == 5
+    (tmp_path / "raw.yml").write_text(RAW.replace("[-5,", "[-0.5,"))
+    with pytest.warns(UserWarning, match="raw.yml has a baseline of 0.5 mm"):
+        bdis.StereoCalibration.load(tmp_path / "raw.yml", size=(640, 480))
+    bdis.StereoCalibration.load(tmp_path / "raw.yml", size=(640, 480), unit="mm")
+
+
+def test_a_converted_calibration_in_centimetres_was_no_longer_told(tmp_path, capsys):
+    """What is written states its unit."""
+    (tmp_path / "K.txt").write_text(K_TXT.replace("0.005", "0.5"))
+    for more, count in (([], 1), (["--unit", "cm"], 0)):
+        out = tmp_path / f"{count}.toml"
+        assert run(["calib", "convert", str(tmp_path / "K.txt"), str(out), *more]) == 0
+        assert capsys.readouterr().err.count("warning: K.txt has a baseline of 500 mm, read in m") == count
+
+
 @pytest.mark.parametrize("baseline", [0.5, 500])
 def test_a_baseline_whose_unit_is_known_may_be_large_or_small(baseline, tmp_path):
     """The authors' virtual colon has 0.5 mm."""
@@ -188,7 +212,7 @@ def test_a_baseline_whose_unit_is_known_may_be_large_or_small(baseline, tmp_path
 
 @pytest.mark.parametrize("baseline", [1, 5.4, 12, 120, 193])
 def test_usual_baselines_of_endoscopes_and_robots_are_not_told(baseline):
-    assert unusual_baseline(bdis.Rig(544, 319.5, 239.5, baseline), "K.txt", "m") is None
+    assert unusual_baseline(CalibrationFile("K.txt", "m", None, {"baseline_mm": baseline}), "K.txt") is None
 
 
 @pytest.mark.parametrize(
@@ -220,6 +244,41 @@ def test_what_a_given_baseline_replaces_is_shown(tmp_path, capsys):
     out = tmp_path / "rig.toml"
     assert run(["calib", "convert", str(tmp_path / "rect.yml"), str(out), "--baseline", "50"]) == 0
     assert f"warning: {remark}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [0.005, 5000, -0.005, 0, float("nan")])
+@pytest.mark.parametrize("text", [RECTIFIED, K_TXT, K_TXT[:-6]])
+def test_a_given_baseline_that_no_stereo_camera_has_gave_a_depth_of_micrometres_or_metres(text, given, tmp_path):
+    """It was refused with --focal only."""
+    with pytest.raises(ValueError, match=r"baseline_mm is .*, which no stereo camera has; is it in another unit"):
+        loaded(tmp_path, text, (640, 480), baseline=given)
+    assert loaded(tmp_path, text, (640, 480), baseline=5)[0].rig.baseline_mm == 5
+
+
+@pytest.mark.parametrize("how", [["--calib", "K.txt"], ["--focal", "544"]])
+@pytest.mark.parametrize("given", ["0.005", "5000"])
+def test_such_a_baseline_is_a_wrong_command_line(how, given, capsys):
+    assert run(["match", "left.png", "right.png", *how, "--baseline", given]) == 2
+    assert f"--baseline is {given} mm, which no stereo camera has" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "words"),
+    [
+        (K_TXT, "mm", r"read in mm \(given\), the cameras are 0.005 mm apart, .*; is mm really the unit of the file"),
+        (RAW, "m", r"read in m \(given\), the cameras are 5000 mm apart"),
+    ],
+)
+def test_a_given_unit_switched_off_the_check_of_what_no_stereo_camera_has(text, unit, words, tmp_path):
+    with pytest.raises(ValueError, match=f"calib.yml: {words}"):
+        loaded(tmp_path, text, (640, 480), unit=unit, rectify=False)
+
+
+@pytest.mark.parametrize("name", ["rig.toml", "rig.json"])
+def test_a_rig_file_with_an_impossible_baseline_was_to_be_read_in_a_unit_that_such_files_refuse(name, tmp_path):
+    bdis.Rig(544, 319.5, 239.5, 0.005).save(tmp_path / name)
+    with pytest.raises(ValueError, match="0.005 mm apart, .*; the file states its unit, so correct its baseline$"):
+        bdis.Rig.load(tmp_path / name)
 
 
 # --- Two files --------------------------------------------------------------------------------------------------------
@@ -262,3 +321,17 @@ def test_a_calibration_in_the_folder_of_resized_images_is_told(size, count, tmp_
     assert opened.rig.focal_px == 544
     assert len(said) == len(opened.remarks) == count
     assert all("30 % of the width off the middle" in text for text in said + opened.remarks)
+
+
+def test_a_calibration_in_centimetres_in_the_folder_of_the_images_is_told_by_commands(tmp_path, capsys):
+    request = folder_of_images(tmp_path, (640, 480))
+    (tmp_path / "calibration.yaml").write_text(RECTIFIED.replace("-2720", "-272"))
+    with pytest.warns(UserWarning, match="calibration.yaml has a baseline of 0.5 mm"):
+        assert request.open().rig.baseline_mm == 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run(["run", str(tmp_path), "--save", "depth", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().err
+    assert "warning: " in said
+    assert "calibration.yaml has a baseline of 0.5 mm, read in mm (assumed" in said
+    assert "UserWarning" not in said

@@ -9,7 +9,7 @@ import pytest
 import bdis
 
 RIG = bdis.Rig(focal_px=500, cx=100, cy=50, baseline_mm=5, size=(200, 120))  # f b = 2500 px mm
-VERGED = bdis.Rig(focal_px=500, cx=100, cy=50, baseline_mm=5, cx_right=110)  # doffs 10 px
+VERGED = bdis.Rig(focal_px=500, cx=0, cy=0, baseline_mm=5, cx_right=10)  # doffs 10 px
 FITTED = dataclasses.replace(RIG, sigma_scale=1.31, sigma_scale_range=(1.2, 1.45), sigma_preset="fast")
 
 
@@ -20,13 +20,13 @@ def result(disparity, variance=None):
 
 
 def test_depth_is_focal_times_baseline_over_disparity():
-    depth = bdis.Rig(500, 100, 50, 5).depth(result([[25, 50, 0.5, np.nan]]))
+    depth = bdis.Rig(500, 0, 0, 5).depth(result([[25, 50, 0.5, np.nan]]))
     assert depth.dtype == np.float32
     np.testing.assert_array_equal(depth, np.float32([[100, 50, 5000, np.nan]]))
 
 
 def test_what_is_not_in_front_of_the_cameras_has_no_depth():
-    assert np.isnan(bdis.Rig(500, 100, 50, 5).depth(result([[0, -3]]))).all()
+    assert np.isnan(bdis.Rig(500, 0, 0, 5).depth(result([[0, -3]]))).all()
     depth = VERGED.depth(result([[0, -5, -10, -11]]))  # d + doffs = 10, 5, 0, -1
     np.testing.assert_array_equal(depth, np.float32([[250, 500, np.nan, np.nan]]))
 
@@ -50,14 +50,14 @@ def test_depth_variance_follows_the_slope_of_depth_over_disparity():
 
 def test_depth_beyond_the_limit_is_unknown():
     given = result([[25, 50, 50.1, np.nan]])  # 100, 50, 49.9 mm
-    rig = bdis.Rig(500, 100, 50, 5)
+    rig = bdis.Rig(500, 0, 0, 5)
     np.testing.assert_array_equal(np.isnan(rig.depth(given, max_depth_mm=50)), [[True, False, False, True]])
     np.testing.assert_array_equal(rig.depth(given, max_depth_mm=200), rig.depth(given))
 
 
 @pytest.mark.parametrize("limit", [np.nan, 0, -5.0])
 def test_a_limit_of_the_depth_that_is_no_number_was_ignored(limit):
-    given, rig = result([[25, 50]]), bdis.Rig(500, 100, 50, 5)
+    given, rig = result([[25, 50]]), bdis.Rig(500, 0, 0, 5)
     for limited in (rig.depth, rig.points, rig.cloud):
         with pytest.raises(ValueError, match="max_depth_mm must be above 0, but it is"):
             limited(given, max_depth_mm=limit)
@@ -160,6 +160,23 @@ def test_wrong_size_offers_scaled():
         VERGED.cloud(result([[1, 2]]), np.zeros((3, 3), np.uint8))
 
 
+@pytest.mark.parametrize("rig", [bdis.Rig(544, 319.5, 239.5, 5), bdis.Rig(544, 319.5, 239.5, 5, cx_right=300)])
+def test_a_rig_without_a_size_gave_any_depth_for_images_of_half_the_size(rig):
+    """Its principal point is their corner; the command refused the same."""
+    half = result(np.full((240, 320), 25.0), np.full((240, 320), 0.04))
+    words = r"principal point at \(319.5, 239.5\), outside the images of 320x240; if they were resized, use rig.scaled"
+    for used in (rig.depth, rig.cloud, rig.points, rig.depth_sigma, rig.depth_interval):
+        with pytest.raises(ValueError, match=words):
+            used(half)
+    with pytest.raises(ValueError, match=words):
+        rig.depth(half.disparity)
+    whole = np.full((480, 640), 50.0, np.float32)
+    assert rig.scaled(0.5).depth(half)[0, 0] == pytest.approx(rig.depth(whole)[0, 0], rel=0.1)
+    assert rig.depth(np.float32([25, 50])).shape == (2,)  # no image
+    part = dataclasses.replace(rig, size=(320, 240))  # of a part of larger images, whose centre is beside it
+    assert part.depth(half).shape == (240, 320)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
@@ -246,7 +263,7 @@ def test_own_file_of_another_kind_is_refused(tmp_path):
 @pytest.mark.parametrize("disparity", [1e-45, 1e-30, 1e-12])
 def test_points_almost_at_infinity_are_no_overflow(disparity):
     given = result([[disparity]], [[0.01]])
-    rig = bdis.Rig(500, 100, 50, 5)
+    rig = bdis.Rig(500, 0, 0, 5)
     assert rig.depth(given)[0, 0] > 1e12
     assert rig.depth_sigma(given)[0, 0] > 1e12
     assert rig.depth_interval(given)[1][0, 0] == np.inf

@@ -7,6 +7,7 @@ import pytest
 
 import bdis
 from bdis.cli.app import run
+from bdis.files.images import encode_pixels
 from bdis.synthetic import render
 from benchmarks.data import AUTHORS_SET
 from tests.cli.commands import HEIGHT, WIDTH, bdis_command, fails
@@ -97,6 +98,26 @@ def test_match_of_16_bit_images(scene, calib, tmp_path):
     assert run(["match", *paths, *calib, "-o", str(tmp_path / "out")]) == 0
     assert error_mm(bdis.read_depth(tmp_path / "out" / "depth.tiff"), scene) < 0.5
     assert bdis.read_ply(tmp_path / "out" / "cloud.ply").colors.max() > 100
+
+
+def test_a_mask_that_hides_nothing_or_only_a_part_is_told(pair, calib, tmp_path, capsys):
+    """One in the transparency, whose colours are white, hid nothing; one in JPEG not all of what it shows."""
+    mask = np.full((HEIGHT, WIDTH), 255, np.uint8)
+    mask[: HEIGHT // 2, : WIDTH // 2] = 0
+    white = np.dstack([np.full((HEIGHT, WIDTH, 3), 255, np.uint8), mask])
+    (tmp_path / "alpha.png").write_bytes(encode_pixels(white, ".png"))
+    rounded = mask.copy()
+    rounded[HEIGHT // 2 - 2 : HEIGHT // 2] = 3  # as JPEG does
+    bdis.write_image(tmp_path / "jpeg.png", rounded)
+    bdis.write_image(tmp_path / "mask.png", mask)
+    words = {"alpha": "alpha.png hides no pixel", "jpeg": "jpeg.png has values from 3 to 255 beside 0", "mask": None}
+    for name, expected in words.items():
+        options = ["--mask", str(tmp_path / f"{name}.png"), "--format", "npz", "--json", "-o", str(tmp_path / name)]
+        assert run(["match", *pair, *calib, "--preset", "fast", *options]) == 0
+        printed = capsys.readouterr()
+        told = [text for text in json.loads(printed.out)["warnings"] if "beside 0" in text or "hides no" in text]
+        assert len(told) == (expected is not None)
+        assert all(f"warning: {text}" in printed.err and expected in text for text in told)
 
 
 def test_match_with_a_mask_and_settings(pair, calib, tmp_path):

@@ -1,5 +1,7 @@
 """What ``bdis ros1`` and ``bdis ros2`` do with cameras and parameters, without ROS."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -60,6 +62,16 @@ def test_a_camera_info_of_another_size_is_refused():
         made._open()
     show(made, 2)
     assert made._open()[1].rig == RIG
+
+
+def test_a_camera_info_in_centimetres_is_warned_of_once(capsys):
+    made = session()
+    for side in ("left", "right"):
+        made._topics.handle(info_message(side, replace(RIG, baseline_mm=100 * RIG.baseline_mm)))
+    for number in (1, 2):
+        show(made, number)
+        assert any("baseline 500 mm" in remark for remark in made._open()[1].remarks)
+    assert capsys.readouterr().err.count("warning: the camera_info has a baseline of 500 mm") == 1
 
 
 def test_parameters_of_ros_are_taken_over_or_refused(capsys):

@@ -137,7 +137,16 @@ def raw_infos():
 
 def decided(topics, infos, images, rectify=None):
     """The cameras, and why these."""
-    return decide_camera(cameras_of(*infos), (topics.left, topics.right), rectify, iter([images]))
+    camera, (remark,), said = decided_with_doubts(topics, infos, images, rectify)
+    assert not said
+    return camera, remark
+
+
+def decided_with_doubts(topics, infos, images, rectify=None):
+    """The cameras, why these, and what is warned of."""
+    said = []
+    names = topics.left, topics.right
+    return *decide_camera(cameras_of(*infos), names, rectify, iter([images]), said.append), said
 
 
 def test_raw_topics_are_rectified_with_d_k_r_and_p():
@@ -195,6 +204,42 @@ def test_rows_that_contradict_the_name_are_refused_unless_the_user_says():
 def test_a_camera_info_that_cannot_be_used_is_refused(changes, words):
     with pytest.raises(ValueError, match=words):
         decided(RAW, infos_of(RIG, **changes), NOTHING)
+
+
+def in_unit(scale):
+    """camera_info whose P is in another unit than m, or has T instead of -f T."""
+    infos = infos_of(RIG)
+    infos[1].p = infos[1].p * np.where(np.arange(12) == 3, scale, 1)
+    return infos
+
+
+@pytest.mark.parametrize(("scale", "distance"), [(1000, "5000 mm"), (1 / 500, "0.01 mm")])
+def test_a_camera_info_in_millimetres_gave_a_depth_of_metres_without_a_word(scale, distance):
+    words = f"the cameras are {distance} apart, which no stereo camera is; P.0,3. .*--calib FILE"
+    with pytest.raises(ValueError, match=words):
+        decided_with_doubts(RECT, in_unit(scale), NOTHING)
+
+
+def test_a_camera_info_in_centimetres_is_warned_of():
+    _, remarks, said = decided_with_doubts(RECT, in_unit(100), NOTHING)
+    assert remarks[1:] == ["baseline 500 mm"]
+    assert "the camera_info has a baseline of 500 mm, read in m (ROS convention); if that is not so, P[0,3]" in said[0]
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("topics", [RECT, RAW])
+@pytest.mark.parametrize("has_size", [True, False])
+def test_a_camera_info_of_images_of_half_the_size_gave_half_the_depth_without_a_word(topics, has_size):
+    """Of resized images, or where a driver leaves width and height 0."""
+    half = bdis.Rig(272, 159.5, 119.5, 5, size=(320, 240))
+    images = (np.zeros((480, 640), np.uint8),) * 2
+    infos = infos_of(half, **({"width": 640, "height": 480} if has_size else {"width": 0, "height": 0}))
+    _, remarks, said = decided_with_doubts(topics, infos, images)
+    assert remarks[1:] == ["principal point 25 % of the width off the middle"]
+    assert "the camera_info has its principal point at (159.5, 119.5), 25 % of the width off the middle" in said[0]
+    twice = infos_of(bdis.Rig(1088, 639.5, 479.5, 5, size=(640, 480)), width=0, height=0)
+    with pytest.raises(ValueError, match=r"at \(639.5, 479.5\), outside the images of 640x480; .*--calib FILE"):
+        decided_with_doubts(topics, twice, images)
 
 
 def test_names_that_contradict_each_other_are_refused():

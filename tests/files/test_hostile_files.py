@@ -11,6 +11,7 @@ import pytest
 
 import bdis
 from bdis.common.printable import printable
+from bdis.files.image_headers import check_header
 
 cv2 = pytest.importorskip("cv2")
 
@@ -172,6 +173,47 @@ def test_only_the_documented_formats_reach_a_decoder(tmp_path):
         (tmp_path / "left.png").write_bytes(cv2.imencode(ending, np.zeros((40, 50, 3), np.uint8))[1].tobytes())
         with pytest.raises(ValueError, match="not PNG, JPEG, TIFF, PGM or PPM, or cut short"):
             bdis.read_image(tmp_path / "left.png")
+
+
+def pages(roles, *, is_big=False, last=0):
+    """A TIFF of 1x1 pixels whose directories have these roles; ``last`` is what the last one says of a further one."""
+    start, step, entry = (16, 8 + 4 * 20 + 8, "<HHQQ") if is_big else (8, 2 + 4 * 12 + 4, "<HHII")
+    offset, count = ("<Q", "<Q") if is_big else ("<I", "<H")
+    content = (b"II+\0" + struct.pack("<HH", 8, 0) if is_big else b"II*\0") + struct.pack(offset, start)
+    for number, role in enumerate(roles, 1):
+        tags = [(254, 4, role), (256, 3, 1), (257, 3, 1), (273, 4, 0)]
+        following = start + step * number if number < len(roles) else last
+        content += struct.pack(count, 4) + b"".join(
+            struct.pack(entry, tag, kind, 1, value) for tag, kind, value in tags
+        )
+        content += struct.pack(offset, following)
+    return content
+
+
+@pytest.mark.parametrize("is_big", [False, True])
+def test_a_further_page_of_a_tiff_is_refused_wherever_it_is(is_big):
+    check_header(pages([0], is_big=is_big), "a.tif")
+    check_header(pages([0, 1, 5, 4], is_big=is_big), "a.tif")  # thumbnails, and masks of what is transparent
+    check_header(pages([0], is_big=is_big)[: -8 if is_big else -4], "a.tif")  # some writers leave out the last number
+    for content in (
+        pages([0, 0], is_big=is_big),
+        pages([0, 1, 0], is_big=is_big),
+        pages([0, 1], is_big=is_big, last=16 if is_big else 8),  # from the beginning, again and again
+        pages([0, 1], is_big=is_big, last=2**31),  # which is cut off
+        pages([0] + [1] * 10_000, is_big=is_big),
+    ):
+        with pytest.raises(ValueError, match="a.tif is a TIFF of several pages, .* make a file of each"):
+            check_header(content, "a.tif")
+
+
+def test_all_pages_of_a_tiff_but_the_first_were_lost_without_a_word(tmp_path):
+    frames = [np.full((40, 50, 3), number, np.uint8) for number in range(3)]
+    for count, name in ((1, "one.tif"), (3, "three.tif")):
+        assert cv2.imwritemulti(str(tmp_path / name), frames[:count])
+    assert bdis.read_image(tmp_path / "one.tif").shape == (40, 50, 3)
+    for read in (bdis.read_image, bdis.read_depth):
+        with pytest.raises(ValueError, match="three.tif is a TIFF of several pages, of which only the first"):
+            read(tmp_path / "three.tif")
 
 
 def test_a_big_tiff_is_read_and_one_that_promises_gigabytes_refused(tmp_path):

@@ -53,6 +53,7 @@ def _scared_files(folder: Path) -> Path:
     matrix = "{rows: 3, cols: 3, data: [50, 0, 31, 0, 50, 23, 0, 0, 1]}"
     rotation = "{rows: 3, cols: 3, data: [1, 0, 0, 0, 1, 0, 0, 0, 1]}"
     calibration = f"M1: {matrix}\nM2: {matrix}\nR: {rotation}\nT: {{rows: 3, cols: 1, data: [-5, 0, 0]}}\n"
+    calibration += "D1: {rows: 1, cols: 5, data: [0, 0, 0, 0, 0]}\nD2: {rows: 1, cols: 5, data: [0, 0, 0, 0, 0]}\n"
     written(keyframe, "endoscope_calibration.yaml", calibration.encode())
     written(keyframe, "data/rgb.mp4", b"")
     video = cv2.VideoWriter(

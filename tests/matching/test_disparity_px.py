@@ -6,7 +6,7 @@ import pytest
 import bdis
 from bdis.matching.disparity_px import as_disparity_px
 
-RIG = bdis.Rig(500, 100, 50, 5)
+RIG = bdis.Rig(500, 0, 0, 5)
 FLAT = np.full((40, 60), 25.0)
 RESULT = bdis.StereoResult(FLAT.astype(np.float32), np.ones_like(FLAT, np.float32))
 TAKERS = {

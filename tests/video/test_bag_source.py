@@ -7,6 +7,7 @@ import bdis
 from bdis.connections.ros.image_messages import image_fields
 from bdis.connections.ros.message_types import CAMERA_INFO, COMPRESSED, IMAGE
 from bdis.connections.ros.stereo_topics import find_topics
+from bdis.video.opened_source import SourceRequest
 from bdis.video.sources import BadFrame, BagSource
 from bdis.video.stream.depth_stream import DepthStream
 from tests.cameras.raw_pairs import raw_pair, turn
@@ -317,6 +318,28 @@ def test_a_camera_info_of_another_size_is_refused(tmp_path):
     small = stereo(encode=lambda image: image_fields(np.ascontiguousarray(image[::2, ::2])))
     with opened(tmp_path, small) as source, pytest.raises(ValueError, match="48x32 but their camera_info is for 96x64"):
         _ = source.camera
+
+
+def in_unit(scale):
+    """The messages of a recording whose P is in another unit than m."""
+    messages = stereo()
+    for each in messages:
+        if each.kind == CAMERA_INFO:
+            each.fields = each.fields | {"p": each.fields["p"] * np.where(np.arange(12) == 3, scale, 1)}
+    return messages
+
+
+def test_a_bag_in_millimetres_is_refused_and_one_in_centimetres_told(tmp_path):
+    """Both gave a depth without a word, the first of 60 m instead of 60 mm."""
+    with opened(tmp_path, in_unit(1000)) as source, pytest.raises(ValueError, match="5000 mm apart, which no stereo"):
+        _ = source.rig
+    with opened(tmp_path, in_unit(100)) as source, pytest.warns(UserWarning, match="camera_info has a baseline of 500"):
+        assert source.rig.baseline_mm == 500
+    said = []
+    opened_source = SourceRequest(str(tmp_path / "recording.mcap")).open(warn=said.append)
+    assert len(said) == 1
+    assert opened_source.remarks[-1] == "baseline 500 mm"
+    opened_source.source.close()
 
 
 # --- Faults -----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..common.arrays import Array, size_text
 from ..common.atomic import Place
+from .calibration_doubts import tell_python, told, unusual_baseline, without_distortion
 from .formats import Unit, check_size, read_calibration, write_native
 from .formats.matrices import check_camera_matrix, check_rotation
 from .rectifier import Rectifier
@@ -175,6 +176,11 @@ class StereoCalibration:
         OSError
             The file cannot be read.
 
+        Warns
+        -----
+        UserWarning
+            The file does not state its unit and has an unusual baseline, or it says nothing of the distortion.
+
         Examples
         --------
         >>> import numpy as np, tempfile
@@ -200,9 +206,11 @@ class StereoCalibration:
                 "if they were resized, use StereoCalibration.load(path).scaled(factor)"
             )
         try:
-            return cls(**found.raw, size=found.size or size)  # type: ignore[arg-type]  # one of them is not None
+            cameras = cls(**found.raw, size=found.size or size)  # type: ignore[arg-type]  # one of them is not None
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from error
+        told([unusual_baseline(found, str(path)), without_distortion(found, str(path))], tell_python)
+        return cameras
 
     def scaled(self, factor: float) -> StereoCalibration:
         """Calibration of the same images after resizing.

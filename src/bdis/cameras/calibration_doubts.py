@@ -6,13 +6,18 @@ baselines.  So it is told, and refused only where no camera is like that.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import warnings
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
-from .calibration import StereoCalibration
-from .rig import Rig
+from .formats import CalibrationFile
+
+if TYPE_CHECKING:  # which import this
+    from .calibration import StereoCalibration
+    from .rig import Rig
 
 # A share of width or height.  Images of 3/4 or 3/2 of the size are 17 % off; the rigs of the authors' data sets are at
 # most 7 % off, raw cameras of SCARED 4 %.
@@ -20,6 +25,7 @@ OFF_MIDDLE = 0.15
 # Endoscopes have 1 to 12 mm, cameras of robots and rigs of Middlebury up to some 200 mm.  That of an endoscope in cm is
 # taken for less than 1 mm in a file that is read in mm, and for more than 400 mm in one that is read in m.
 USUAL_BASELINE_MM = (1.0, 300.0)
+UNIT_OF_FILE = "the file is in another unit: say in which (--unit, in Python unit=...)"
 
 
 class Doubt(NamedTuple):
@@ -40,9 +46,12 @@ class Doubt(NamedTuple):
 def centres_of(cameras: Rig | StereoCalibration) -> Array:
     """The principal points (x, y) of the left and the right camera, px, shape (2, 2).
 
+    >>> from bdis import Rig
     >>> centres_of(Rig(500, 320, 240, 5, cx_right=350)).tolist()
     [[320.0, 240.0], [350.0, 240.0]]
     """
+    from .rig import Rig
+
     if isinstance(cameras, Rig):
         return np.array([[cameras.cx, cameras.cy], [cameras.cx + cameras.doffs, cameras.cy]])
     return np.array([cameras.left_matrix[:2, 2], cameras.right_matrix[:2, 2]])
@@ -96,6 +105,7 @@ def off_middle(cameras: Rig | StereoCalibration, size: tuple[int, int], origin: 
 
     Examples
     --------
+    >>> from bdis import Rig
     >>> origin, advice = "rig.toml has its principal point", "were they resized?"
     >>> off_middle(Rig(544, 319.5, 239.5, 5), (400, 300), origin, advice).remark
     'principal point 30 % of the width off the middle'
@@ -113,33 +123,73 @@ def off_middle(cameras: Rig | StereoCalibration, size: tuple[int, int], origin: 
     )
 
 
-def unusual_baseline(cameras: Rig | StereoCalibration, origin: str, unit: str) -> Doubt | None:
-    """Whether a baseline whose unit is not stated is that of hardly any endoscope or other stereo camera.
+def unusual_baseline(found: CalibrationFile, origin: str, advice: str = UNIT_OF_FILE) -> Doubt | None:
+    """Whether a baseline whose unit nobody stated is that of hardly any endoscope or other stereo camera.
 
     Parameters
     ----------
-    cameras : Rig or StereoCalibration
+    found : CalibrationFile
     origin : str
         Name of the file, for the message.
-    unit : str
-        In which it was read, for the message.
+    advice : str
+        How the message ends: what it means if the unit is another one, and what to do.
 
     Returns
     -------
     Doubt or None
-        None if it is usual.
+        None if it is usual, or its unit is stated.
 
     Examples
     --------
-    >>> unusual_baseline(Rig(544, 319.5, 239.5, 500), "K.txt", "m (K.txt convention)").remark
+    >>> unusual_baseline(CalibrationFile("K.txt", "m (K.txt convention)", None, {"baseline_mm": 500}), "K.txt").remark
     'baseline 500 mm'
-    >>> unusual_baseline(Rig(544, 319.5, 239.5, 5), "K.txt", "m (K.txt convention)")
+    >>> unusual_baseline(CalibrationFile("K.txt", "m (K.txt convention)", None, {"baseline_mm": 5}), "K.txt")
     """
-    baseline = cameras.baseline_mm if isinstance(cameras, Rig) else float(np.linalg.norm(cameras.translation_mm))
-    if USUAL_BASELINE_MM[0] <= baseline <= USUAL_BASELINE_MM[1]:
+    baseline = found.length_mm
+    if found.states_unit or USUAL_BASELINE_MM[0] <= baseline <= USUAL_BASELINE_MM[1]:
         return None
     return Doubt(
         f"baseline {baseline:.4g} mm",
-        f"{origin} has a baseline of {baseline:.4g} mm, read in {unit}; if that is not so, the file is in another "
-        "unit: say in which (--unit)",
+        f"{origin} has a baseline of {baseline:.4g} mm, read in {found.unit}; if that is not so, {advice}",
     )
+
+
+def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:
+    """Whether raw cameras were taken to have no distortion because their file says nothing of it.
+
+    Parameters
+    ----------
+    found : CalibrationFile
+    origin : str
+        Name of the file, for the message.
+
+    Returns
+    -------
+    Doubt or None
+        None if the file says what distortion they have.
+    """
+    if not found.lacks_distortion:
+        return None
+    return Doubt(
+        found.assumed,
+        f"{origin} says nothing of the distortion of its cameras, which is read as none; if their lenses have any, the "
+        "depth is wrong: add the coefficients (D1 and D2)",
+    )
+
+
+def tell_python(text: str) -> None:
+    """Warn those who call bdis from Python; ``warn`` of :func:`told` in what they call."""
+    warnings.warn(text, stacklevel=4)
+
+
+def told(doubts: Iterable[Doubt | None], warn: Callable[[str], None]) -> list[str]:
+    """Warn of those doubts that there are; the remarks on them.
+
+    >>> told([None, Doubt("baseline 500 mm", "it may be in another unit")], print)
+    it may be in another unit
+    ['baseline 500 mm']
+    """
+    there = [doubt for doubt in doubts if doubt is not None]
+    for doubt in there:
+        warn(doubt.warning)
+    return [doubt.remark for doubt in there]

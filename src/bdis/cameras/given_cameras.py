@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..common.arrays import Array
 from .calibration import StereoCalibration
-from .calibration_doubts import centres_of, check_inside, off_middle, unusual_baseline
+from .calibration_doubts import centres_of, check_inside, off_middle, told, unusual_baseline, without_distortion
 from .formats import CalibrationFile, Unit, read_calibration
 from .raw_or_rectified import weigh_rows
 from .rig import Rig
@@ -137,10 +137,7 @@ class GivenCameras:
         rig = Rig(focal, cx, cy, baseline, size=size)
         check_inside(centres_of(rig)[:1], size, *_GIVEN_CENTRE)
         doubt = off_middle(rig, size, *_GIVEN_CENTRE)
-        if doubt is None:
-            return LoadedCameras(rig, None, [])
-        warn(doubt.warning)
-        return LoadedCameras(rig, None, [doubt.remark])
+        return LoadedCameras(rig, None, told([doubt], warn))
 
     def _load_file(
         self,
@@ -183,12 +180,10 @@ class GivenCameras:
         if found.size is None:
             origin = f"{file.name} does not say how large its images are, and has its principal point"
             doubts.append(off_middle(cameras, size, origin, f"{_SCALE}, or the depth is wrong by that factor"))
-        if self.unit is None and self.baseline is None and not found.states_unit:
-            doubts.append(unusual_baseline(cameras, file.name, found.unit))
-        told = [doubt for doubt in doubts if doubt is not None]
-        for doubt in told:
-            warn(doubt.warning)
-        return [doubt.remark for doubt in told]
+        doubts.append(unusual_baseline(found, file.name))
+        if isinstance(cameras, StereoCalibration):
+            doubts.append(without_distortion(found, file.name))
+        return [remark for remark in told(doubts, warn) if remark != found.assumed]
 
     def _rig_of(self, found: CalibrationFile, file: Path, size: tuple[int, int]) -> Rig | None:
         """The rectified cameras in the file, if there are any."""

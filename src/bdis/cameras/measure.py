@@ -88,16 +88,23 @@ def depth_at(rig: Rig, result: StereoResult, pixel: Pixel) -> Measure | None:
     Measure or None
         None where the depth is unknown.  ``within_mm`` is the larger side of :meth:`Rig.depth_interval`.
 
+    Raises
+    ------
+    ValueError
+        The size of the result is not that of the rig.
+
     Examples
     --------
     >>> result = StereoResult(np.float32([[25]]), np.float32([[0.9]]), np.float32([[0.01]]))
-    >>> depth_at(Rig(500, 320, 240, 5), result, (0, 0)).words()
+    >>> depth_at(Rig(500, 0, 0, 5), result, (0, 0)).words()
     '100.0 mm, 95 % within 0.7'
     """
+    rig.check_fits(result.disparity.shape)
     column, row = pixel
     place = np.s_[row : row + 1, column : column + 1]
     variance = None if result.variance is None else result.variance[place]
-    here, cameras = StereoResult(result.disparity[place], result.probability[place], variance), replace(rig, size=None)
+    here = StereoResult(result.disparity[place], result.probability[place], variance)
+    cameras = replace(rig, size=(1, 1))
     depth = float(cameras.depth(here)[0, 0])
     if not math.isfinite(depth):
         return None

@@ -15,10 +15,16 @@ from ..display.card import card
 from ..matching.disparity_px import as_disparity_px
 from ..matching.result import StereoResult
 from ..matching.settings import PRESETS, Settings
+from .calibration_doubts import check_inside, tell_python, told, unusual_baseline
 from .cloud import Cloud
 from .depth_pictures import plot_depth
 from .formats import Unit, check_size, read_calibration, write_native
 from .rgb import as_rgb_bytes
+
+_RESIZED = (
+    "if they were resized, use rig.scaled(factor); if they are a part of larger ones, give the rig their size: "
+    "Rig(..., size=(width, height))"
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,8 @@ class Rig:
     cx_right : float, optional
         Column of the right camera's principal point in px.  Default: the same as ``cx``.
     size : tuple of int, optional
-        (width, height) of the images in px.  If it is given, results of another size are refused.
+        (width, height) of the images in px.  If it is given, results of another size are refused; otherwise those
+        outside of which the principal point lies.
     sigma_scale : float, optional
         The matcher's setting of that name that suits these cameras, above 0 and at most 100, as ``bdis certainty fit``
         finds it.  Commands pass it to the matcher; in Python, pass it to :class:`bdis.StereoMatcher`.
@@ -63,8 +70,8 @@ class Rig:
     --------
     >>> import numpy as np
     >>> rig = Rig(focal_px=500, cx=320, cy=240, baseline_mm=5)
-    >>> rig.depth(np.float32([[25, 50, np.nan]])).tolist()
-    [[100.0, 50.0, nan]]
+    >>> float(rig.depth(np.full((480, 640), 25.0))[0, 0])
+    100.0
     """
 
     focal_px: float
@@ -167,16 +174,17 @@ class Rig:
         TypeError
             The disparity holds no numbers.
         ValueError
-            The size of the result is not that of the rig, ``max_depth_mm`` is not above 0, or the disparity is not in
-            px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
+            The size of the result is not that of the rig, or if that has none, its principal point is outside of it;
+            ``max_depth_mm`` is not above 0; or the disparity is not in px: int16 as OpenCV's matchers and
+            :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
 
         Examples
         --------
         >>> import numpy as np
-        >>> verged = Rig(500, cx=320, cy=240, baseline_mm=5, cx_right=330)
+        >>> verged = Rig(500, cx=0, cy=0, baseline_mm=5, cx_right=10)
         >>> verged.depth(np.float32([[15, -10]])).tolist()  # points at infinity have a disparity of -10 px
         [[100.0, nan]]
-        >>> Rig(500, 320, 240, 5).depth(np.float32([[25, 50]]), max_depth_mm=80).tolist()
+        >>> Rig(500, 0, 0, 5).depth(np.float32([[25, 50]]), max_depth_mm=80).tolist()
         [[nan, 50.0]]
         """
         if max_depth_mm is not None and not max_depth_mm > 0:
@@ -214,7 +222,7 @@ class Rig:
         --------
         >>> import numpy as np
         >>> result = StereoResult(np.float32([[25]]), np.float32([[0.9]]), variance=np.float32([[0.01]]))
-        >>> variance = Rig(500, 320, 240, 5).depth_variance(result)  # of 0.01 px^2, at 100 mm
+        >>> variance = Rig(500, 0, 0, 5).depth_variance(result)  # of 0.01 px^2, at 100 mm
         >>> f"{variance[0, 0]:.2f} mm^2"
         '0.16 mm^2'
         """
@@ -246,7 +254,7 @@ class Rig:
         --------
         >>> import numpy as np
         >>> result = StereoResult(np.float32([[25]]), np.float32([[0.9]]), variance=np.float32([[0.01]]))
-        >>> sigma = Rig(500, 320, 240, 5).depth_sigma(result)  # of 0.1 px, at 100 mm
+        >>> sigma = Rig(500, 0, 0, 5).depth_sigma(result)  # of 0.1 px, at 100 mm
         >>> f"{sigma[0, 0]:.3f} mm"
         '0.400 mm'
         """
@@ -283,7 +291,7 @@ class Rig:
         --------
         >>> import numpy as np
         >>> result = StereoResult(np.float32([[25]]), np.float32([[0.5]]), variance=np.float32([[25]]))
-        >>> nearest, farthest = Rig(500, 320, 240, 5).depth_interval(result)  # 25 +- 9.2 px
+        >>> nearest, farthest = Rig(500, 0, 0, 5).depth_interval(result)  # 25 +- 9.2 px
         >>> f"{nearest[0, 0]:.0f} to {farthest[0, 0]:.0f} mm"
         '73 to 158 mm'
         """
@@ -597,7 +605,7 @@ class Rig:
         Raises
         ------
         ValueError
-            The rig has a size, and the image has another.
+            The rig has a size, and the image has another; or it has none, and its principal point is not in the image.
 
         Examples
         --------
@@ -605,7 +613,12 @@ class Rig:
         Traceback (most recent call last):
         ValueError: the images are 320x240 but the calibration is for 640x480; if they were resized, use rig.scaled(0.5)
         """
-        if self.size is None or (shape[1], shape[0]) == self.size:
+        if self.size is None:
+            check_inside(
+                np.array([[self.cx, self.cy]]), (shape[1], shape[0]), "the rig has its principal point", _RESIZED
+            )
+            return
+        if (shape[1], shape[0]) == self.size:
             return
         width, height = self.size
         factor = shape[1] / width
@@ -648,6 +661,11 @@ class Rig:
         OSError
             The file cannot be read.
 
+        Warns
+        -----
+        UserWarning
+            The file does not state its unit and has an unusual baseline.
+
         Examples
         --------
         >>> import tempfile
@@ -663,9 +681,11 @@ class Rig:
                 "StereoCalibration.load(path).rectify() rectifies their images and has their rig"
             )
         try:
-            return cls(**found.rectified, size=found.size)
+            rig = cls(**found.rectified, size=found.size)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from error
+        told([unusual_baseline(found, str(path))], tell_python)
+        return rig
 
     def save(self, path: Place) -> None:
         """Write the rig to a file that :meth:`load` reads.

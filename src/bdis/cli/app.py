@@ -89,7 +89,8 @@ def run(arguments: list[str]) -> int:
     # Looked for before parsing, so that errors of parsing are reported in the requested form too.
     terminal.mode = terminal.Mode("--json" in arguments, "--debug" in arguments)
     try:
-        code = app(arguments or ["--help"], prog_name="bdis", standalone_mode=False)
+        with terminal.showing_warnings():
+            code = app(arguments or ["--help"], prog_name="bdis", standalone_mode=False)
         if code == 130:  # how newer versions of typer report an interruption
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0

@@ -70,7 +70,7 @@ def assess(
     formats = parse_names("--format", format_ or DEFAULT_FORMATS, FORMATS)
     camera.check()
     images = ImagePair(left, right).read()
-    mask_of = masks.read(images[0].shape)
+    mask_of, mask_warnings = masks.read(images[0].shape)
     given = _read(disparity, images[0].shape, unknown)
     rig, _, remarks = camera.load([images])
     if rig is not None and rig.sigma_scale is not None:
@@ -84,7 +84,7 @@ def assess(
         for text in warnings:
             terminal.warn(text)
         summary = {**summarise_assessed(result, rig, max_depth), "assessed": str(disparity), "unknown_px": unknown}
-        summary |= {"calibration": remarks, "warnings": warnings, "check": check}
+        summary |= {"calibration": remarks, "warnings": [*warnings, *mask_warnings], "check": check}
         with terminal.working("writing"):
             write_outputs(stage, formats, images[0], result, rig, max_depth_mm=max_depth)
             written = write_summary(stage, summary)

@@ -64,6 +64,8 @@ class RigOptions:
 
         if len(self.calib_files) > 2:
             raise UsageError(f"--calib: {len(self.calib_files)} files are given; a calibration has one or two")
+        if self.baseline is not None and not is_plausible_baseline(self.baseline):
+            raise UsageError(f"--baseline is {self.baseline:g} mm, which no stereo camera has; is it in another unit?")
         if self.calib:
             if not (self.focal is None and self.cx is None and self.cy is None):
                 raise UsageError("--calib cannot be combined with --focal, --cx or --cy")
@@ -73,8 +75,6 @@ class RigOptions:
             raise UsageError("--focal (px) and --baseline (mm) must be given together; --cx and --cy are optional")
         if self.calib_right is not None or self.unit is not None or self.calib_scale != 1:
             raise UsageError("--calib-right, --unit and --calib-scale need --calib")
-        if self.baseline is not None and not is_plausible_baseline(self.baseline):
-            raise UsageError(f"--baseline is {self.baseline:g} mm, which no stereo camera has; is it in metres?")
 
     def given(self) -> GivenCameras:
         """The cameras, without what belongs to a command line."""

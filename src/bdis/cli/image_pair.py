@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import terminal
 from .options import LAYOUTS, Layout
 from .terminal import UsageError
 
@@ -65,8 +66,8 @@ class MaskOptions:
     ] = None
     mask_right: Annotated[Path | None, typer.Option(metavar="IMAGE", help="The same for the right image.")] = None
 
-    def read(self, shape: tuple[int, ...]) -> dict[str, Array]:
-        """Read the masks that are given.
+    def read(self, shape: tuple[int, ...]) -> tuple[dict[str, Array], list[str]]:
+        """Read the masks that are given, and warn of those that probably hide something else than they should.
 
         Parameters
         ----------
@@ -75,8 +76,10 @@ class MaskOptions:
 
         Returns
         -------
-        dict of str to ndarray, shape (h, w)
+        masks : dict of str to ndarray, shape (h, w)
             Keywords of ``StereoMatcher.match`` and ``bdis.assess``.
+        warnings : list of str
+            What was printed.
 
         Raises
         ------
@@ -86,11 +89,27 @@ class MaskOptions:
         from ..common.arrays import size_text
         from ..files.images import read_image
 
-        masks = {}
+        masks, warnings = {}, []
         for name, path in (("left_mask", self.mask), ("right_mask", self.mask_right)):
             if path is not None:
                 mask = read_image(path)
                 if mask.shape[:2] != shape[:2]:
                     raise ValueError(f"{path} is {size_text(mask.shape)} but the images are {size_text(shape)}")
                 masks[name] = mask if mask.ndim == 2 else mask.max(2)
-        return masks
+                warnings += _doubts(masks[name], path)
+        for text in warnings:
+            terminal.warn(text)
+        return masks, warnings
+
+
+def _doubts(mask: Array, path: Path) -> list[str]:
+    """What speaks against a mask (h, w)."""
+    seen = mask[mask != 0]
+    if seen.size == mask.size:
+        return [f"{path} hides no pixel, as it is 0 nowhere; what is transparent (alpha) is not hidden"]
+    if seen.size == 0 or seen.min() == seen.max():
+        return []
+    return [
+        f"{path} has values from {seen.min():g} to {seen.max():g} beside 0, and only pixels that are exactly 0 are "
+        "hidden: is it a JPEG, or smoothed? Write masks as PNG, with 0 and one other value"
+    ]

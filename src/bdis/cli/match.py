@@ -81,7 +81,7 @@ def match(
     formats = parse_names("--format", format_ or DEFAULT_FORMATS, FORMATS)
     camera.check()
     left, right = pair.read()
-    mask_of = masks.read(left.shape)
+    mask_of, mask_warnings = masks.read(left.shape)
     rig, raw_cameras, remarks = camera.load([(left, right)])
     inputs = [*vars(pair).values(), *vars(masks).values(), *camera.calib_files, weights]
     with output_folder(out, inputs) as stage:
@@ -94,7 +94,7 @@ def match(
         remarks += way.use_rig(rig, camera.calib_name)
         result, milliseconds = way.match(left, right, mask_of)
         check, warnings = _check(left, right, result, may_be_raw=bool(camera.calib) and raw_cameras is None)
-        warnings += way.warnings
+        warnings += [*way.warnings, *mask_warnings]
         summary = {**way.about(), **describe(result, rig, max_depth)}
         summary |= {"ms_per_frame": milliseconds, "calibration": remarks, "warnings": warnings, "check": check}
         with terminal.working("writing"):

@@ -254,9 +254,15 @@ class RosSession:
             if infos is not None:
                 images = pair.images()
                 names = topics.topics.left, topics.topics.right
-                camera, remark = decide_camera(cameras_of(*infos), names, self._camera.rectify, self._pairs(images))
-                return source, Cameras(camera, [f"camera_info of {names[0]}", remark]), images
+                found, pairs = cameras_of(*infos), self._pairs(images)
+                camera, remarks = decide_camera(found, names, self._camera.rectify, pairs, self._warn_once)
+                return source, Cameras(camera, [f"camera_info of {names[0]}", *remarks]), images
         return RosSource(topics), None, None
+
+    def _warn_once(self, text: str) -> None:
+        """Warn of cameras, which are found anew after every problem."""
+        if text not in self._warnings.warnings:
+            self._warnings.warn(text)
 
     def _own_cameras(self, first: tuple[Array, Array]) -> Cameras:
         """The cameras that the options describe: they win over ``camera_info``."""

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,24 @@ def command_line(*words: object) -> str:
 def warn(text: str) -> None:
     """Print a warning."""
     note(f"warning: {text}")
+
+
+@contextlib.contextmanager
+def showing_warnings() -> Iterator[None]:
+    """Print the warnings that the library has for Python as those of a command; others stay as they are."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if category is UserWarning:
+            warn(str(message))
+        else:
+            before(message, category, *where, **more)
+
+    setattr(warnings, "showwarning", show)  # noqa: B010  # mypy takes it for a constant
+    try:
+        yield
+    finally:
+        setattr(warnings, "showwarning", before)  # noqa: B010
 
 
 def note(text: str) -> None:

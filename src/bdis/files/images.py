@@ -36,7 +36,8 @@ def read_image(path: Place) -> Array:
     OSError
         The file cannot be read.
     ValueError
-        The file is not an image, is truncated or damaged, or has more than 2^26 pixels (8192x8192).
+        The file is not an image, is truncated or damaged, is a TIFF of several pages, or has more than 2^26 pixels
+        (8192x8192).
     ImportError
         OpenCV is not installed.
 

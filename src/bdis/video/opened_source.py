@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..cameras.calibration_doubts import centres_of, check_inside, off_middle
+from ..cameras.calibration_doubts import centres_of, check_inside, off_middle, told
 from ..cameras.given_cameras import GivenCameras, Working
 from ..cameras.raw_or_rectified import MAX_PAIRS
 from ..cameras.rectifier import Rectifier
@@ -109,7 +109,7 @@ class SourceRequest:
         try:
             first = _first_frame(source)
             if isinstance(source, BagSource) and uses_own:
-                own = source.camera
+                own = source.find_camera(warn)
                 if own is None:
                     warn(f"calibration {', '.join(source.camera_remarks)}")
                 source.close()
@@ -209,10 +209,7 @@ def _own_rig(source: Source, first: StereoFrame, warn: Callable[[str], None]) ->
     advice = "if they were resized, give it by --calib FILE and --calib-scale FACTOR"
     check_inside(centres_of(rig)[:1], (width, height), origin, advice)
     doubt = off_middle(rig, (width, height), origin, f"{advice}, or the depth is wrong by that factor")
-    if doubt is None:
-        return rig, []
-    warn(doubt.warning)
-    return rig, [doubt.remark]
+    return rig, told([doubt], warn)
 
 
 def _pairs(first: StereoFrame, source: Source) -> Iterator[tuple[Array, Array]]:

@@ -26,7 +26,10 @@ from .base import (
 )
 from .native import write_native
 
-__all__ = ["CalibrationFile", "Unit", "check_size", "is_plausible_baseline", "read_calibration", "write_native"]
+__all__ = [
+    "CalibrationFile", "Unit", "check_plausible", "check_size", "is_plausible_baseline", "read_calibration",
+    "write_native",
+]  # fmt: skip
 
 # The first format that recognises a file reads it.  ROS files and OpenCV files share names, so OpenCV comes last.
 _BINARY = (npz.FORMAT, matlab.MAT)
@@ -75,6 +78,8 @@ def read_calibration(
     """
     if unit is not None and unit not in MILLIMETRES:
         raise ValueError(f"unit must be one of {', '.join(map(repr, MILLIMETRES))}, but it is {unit!r}")
+    if baseline_mm is not None and not is_plausible_baseline(abs(baseline_mm)):
+        raise ValueError(f"baseline_mm is {baseline_mm:g}, which no stereo camera has; is it in another unit than mm?")
     path = Path(path)
     try:
         is_binary = path.suffix.lower() in _BINARY_ENDINGS
@@ -92,9 +97,37 @@ def read_calibration(
         raise ValueError(f"{path}: {printable(str(error))}") from error
     if baseline_mm is not None:
         found = _with_baseline(found, path, baseline_mm)
-    if unit is None and baseline_mm is None:
-        _check_plausible(found, path)
-    return found
+    try:
+        check_plausible(found, _how_to_correct(found, unit))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return found if unit is None and baseline_mm is None else replace(found, states_unit=True)
+
+
+def check_plausible(found: CalibrationFile, advice: str) -> None:
+    """Raise ValueError if cameras are as far apart as those of no stereo camera.
+
+    Parameters
+    ----------
+    found : CalibrationFile
+    advice : str
+        How the message ends: what to do.
+
+    Raises
+    ------
+    ValueError
+        They are less than 0.1 mm or more than 3 m apart.
+
+    Examples
+    --------
+    >>> check_plausible(CalibrationFile("K.txt", "m", None, {"baseline_mm": 5000}), "is it in mm?")
+    Traceback (most recent call last):
+    ValueError: read in m, the cameras are 5000 mm apart, which no stereo camera is; is it in mm?
+    """
+    if not is_plausible_baseline(found.length_mm):
+        raise ValueError(
+            f"read in {found.unit}, the cameras are {found.length_mm:.4g} mm apart, which no stereo camera is; {advice}"
+        )
 
 
 def is_plausible_baseline(baseline_mm: float) -> bool:
@@ -117,6 +150,15 @@ def is_plausible_baseline(baseline_mm: float) -> bool:
     """
     low, high = _PLAUSIBLE_BASELINE_MM
     return low <= baseline_mm <= high
+
+
+def _how_to_correct(found: CalibrationFile, unit: Unit | None) -> str:
+    """What to do about a baseline in a file that no stereo camera has: it depends on who stated its unit."""
+    if unit is not None:
+        return f"is {unit} really the unit of the file?"
+    if found.states_unit:
+        return "the file states its unit, so correct its baseline"
+    return 'give the unit of the file: unit="mm", "cm" or "m" (--unit on the command line)'
 
 
 def _read(file: CalibrationText) -> CalibrationFile:
@@ -158,17 +200,3 @@ def _format_of(file: CalibrationText) -> CalibrationFormat:
 def _unknown_format(path: Path, reason: str) -> ValueError:
     known = "; ".join(each.description for each in FORMATS)
     return ValueError(f"{path}: not a calibration file bdis knows: {printable(reason)}. Known formats: {known}")
-
-
-def _check_plausible(found: CalibrationFile, path: Path) -> None:
-    """Raise ValueError if an assumed unit gives a baseline that no stereo camera has."""
-    if found.rectified is not None:
-        baseline = abs(found.rectified["baseline_mm"])
-    else:
-        assert found.raw is not None
-        baseline = float(np.linalg.norm(found.raw["translation_mm"]))
-    if not is_plausible_baseline(baseline):
-        raise ValueError(
-            f"{path}: read in {found.unit}, the cameras are {baseline:.4g} mm apart, which no stereo camera is; "
-            'give the unit of the file: unit="mm", "cm" or "m" (--unit on the command line)'
-        )

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from ...common.arrays import Array
 from ...common.reading import check_pixels
 from .yaml_subset import parse_yaml
@@ -44,11 +46,13 @@ class CalibrationFile:
         Rotations R1 and R2, shape (3, 3), and projections P1 and P2, shape (3, 4), in px and mm, by which ``rectified``
         follows from ``raw``; None if they are not known.
     states_unit : bool
-        Whether the file itself says in which unit of length it is.
+        Whether the file, or the user, says in which unit of length it is.
     replaced_baseline_mm : float or None
         Baseline in the file, where the user stated another one, which replaced it.
     assumed : str
         What else the file does not say and was assumed, for messages; empty if nothing.
+    lacks_distortion : bool
+        Whether the raw cameras were taken to have no distortion because the file says nothing of it.
     """
 
     format: str
@@ -61,6 +65,19 @@ class CalibrationFile:
     states_unit: bool = False
     replaced_baseline_mm: float | None = None
     assumed: str = ""
+    lacks_distortion: bool = False
+
+    @property
+    def length_mm(self) -> float:
+        """How far the cameras are apart, whichever of them is on the left.
+
+        >>> CalibrationFile("Q", "mm", None, {"baseline_mm": -5.4}).length_mm
+        5.4
+        """
+        if self.rectified is not None:
+            return abs(float(self.rectified["baseline_mm"]))
+        assert self.raw is not None
+        return float(np.linalg.norm(self.raw["translation_mm"]))
 
     def remarks_on_baseline(self, name: str) -> list[str]:
         """That the user's baseline replaced another one in the file of this name; empty if it did not.

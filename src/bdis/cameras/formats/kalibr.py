@@ -16,9 +16,11 @@ def _read(file: CalibrationText) -> CalibrationFile:
     """Read the first two cameras of a chain."""
     cameras = [file.values["cam0"], file.values.get("cam1")]
     _check(cameras)
-    models = {camera.get("distortion_model", "none") for camera in cameras} - {"none"}
+    models = {camera.get("distortion_model", "none") for camera in cameras}
     sizes = [check_size(camera["resolution"]) for camera in cameras]
-    if len(models) > 1 or sizes[0] != sizes[1]:
+    if "equidistant" in models and len(models) > 1:
+        raise ValueError("one camera has a fisheye lens (equidistant) and the other has not, which bdis cannot rectify")
+    if len(models - {"none"}) > 1 or sizes[0] != sizes[1]:
         raise ValueError("the two cameras have different distortion models or sizes; expected the same")
     millimetres, unit = file.millimetres("m", "Kalibr convention")
     rotation, translation = pose_of(matrix_of(cameras[1]["T_cn_cnm1"], "T_cn_cnm1"), "T_cn_cnm1")
@@ -51,6 +53,8 @@ def _check(cameras: list[Any]) -> None:
             raise ValueError(f"intrinsics of {name} must be four numbers: fx, fy, cx, cy")
         if camera.get("distortion_model", "none") not in ("radtan", "equidistant", "none"):
             raise ValueError(f"{name} has distortion {camera['distortion_model']}; expected radtan or equidistant")
+        if camera.get("distortion_model", "none") != "none" and not camera.get("distortion_coeffs"):
+            raise ValueError(f"{name} has distortion {camera['distortion_model']}, but no distortion_coeffs")
         if check_size(camera["resolution"]) is None:
             raise ValueError(f"resolution of {name} must be [width, height]")
     if "T_cn_cnm1" not in cameras[1]:

@@ -9,11 +9,12 @@ from ...common.arrays import Array
 from ...common.reading import MAX_CALIBRATION_BYTES, read_text
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, UnknownFormatError, check_size
 from .matrices import matrix_of, rectified_of, rectified_of_projections, reshaped
+from .spellings import DISTORTION, like_distortion, of_both_sides, shown
 from .yaml_subset import scalar_of
 
+# The distortion has many more names.
 _SPELLINGS = {
-    "K1": ("M1", "K1", "cameraMatrix1"), "K2": ("M2", "K2", "cameraMatrix2"),
-    "D1": ("D1", "distCoeffs1"), "D2": ("D2", "distCoeffs2"), "R": ("R",), "T": ("T",),
+    "K1": ("M1", "K1", "cameraMatrix1"), "K2": ("M2", "K2", "cameraMatrix2"), "R": ("R",), "T": ("T",),
     "P1": ("P1",), "P2": ("P2",), "Q": ("Q",),
 }  # fmt: skip
 
@@ -39,6 +40,10 @@ def _read(file: CalibrationText) -> CalibrationFile:
         name += f" with {other.path.name}"
         values = {**_values(other), **values}
         matrices = _merged(matrices, _matrices(_values(other)), other.path.name)
+    if "K1" in matrices and "D1" not in matrices and (unclear := like_distortion(_with_numbers(values))):
+        raise ValueError(
+            f"{', '.join(map(shown, unclear[:5]))}, but no distortion of both cameras; expected it as D1 and D2"
+        )
     return cameras_of(name, matrices, _size(values), file)
 
 
@@ -74,11 +79,12 @@ def cameras_of(
     elif "Q" in matrices:
         rectified = _rectified_of_q(reshaped(matrices["Q"], "Q", (4, 4)), millimetres)
     if all(name in matrices for name in ("K1", "K2", "R", "T")):
+        distortions = _distortions(matrices)
         raw = {
             "left_matrix": reshaped(matrices["K1"], "K1", (3, 3)),
-            "left_distortion": matrices.get("D1", np.zeros(5)).ravel(),
+            "left_distortion": distortions[0].ravel(),
             "right_matrix": reshaped(matrices["K2"], "K2", (3, 3)),
-            "right_distortion": matrices.get("D2", np.zeros(5)).ravel(),
+            "right_distortion": distortions[1].ravel(),
             "rotation": reshaped(matrices["R"], "R", (3, 3)),
             "translation_mm": reshaped(matrices["T"], "T", (3,)) * millimetres,
         }
@@ -94,11 +100,23 @@ def cameras_of(
             f"{name} with {', '.join(matrices)}, but without {', '.join(missing)}; "
             "expected K1, K2, R and T of raw cameras, or P1 and P2, or Q, of rectified ones"
         )
-    return CalibrationFile(name, unit, size, rectified, raw, assumed="" if raw is None else _assumed_lens(raw))
+    lacks_distortion = raw is not None and "D1" not in matrices
+    assumed = "no distortion in the file: read as none" if lacks_distortion else _assumed_lens(raw)
+    return CalibrationFile(name, unit, size, rectified, raw, assumed=assumed, lacks_distortion=lacks_distortion)
 
 
-def _assumed_lens(raw: dict[str, Any]) -> str:
+def _distortions(matrices: dict[str, Array]) -> tuple[Array, Array]:
+    """Distortion coefficients of both cameras, 0 if neither has any; ValueError if only one has."""
+    if ("D1" in matrices) != ("D2" in matrices):
+        there, missing = ("D1", "D2") if "D1" in matrices else ("D2", "D1")
+        raise ValueError(f"{there} without {missing}; expected the distortion of both cameras")
+    return matrices.get("D1", np.zeros(5)), matrices.get("D2", np.zeros(5))
+
+
+def _assumed_lens(raw: dict[str, Any] | None) -> str:
     """What is to be said of four coefficients, as a lens of either kind may have; all others are no fisheye's."""
+    if raw is None:
+        return ""
     distortions = [raw["left_distortion"], raw["right_distortion"]]
     if all(len(each) == 4 for each in distortions) and any(each.any() for each in distortions):
         return "its 4 distortion coefficients are read as k1, k2, p1, p2 of a pinhole camera, not as those of a fisheye"
@@ -157,7 +175,12 @@ def _matrices(values: dict[str, Any]) -> dict[str, Array]:
             if values.get(spelling) is not None:
                 matrices[name] = matrix_of(values[spelling], spelling)
                 break
-    return matrices
+    return matrices | of_both_sides(_with_numbers(values), "D", DISTORTION)
+
+
+def _with_numbers(values: dict[str, Any]) -> dict[str, Any]:
+    """What may be a matrix."""
+    return {name: value for name, value in values.items() if isinstance(value, list | dict)}
 
 
 def _size(values: dict[str, Any]) -> Size | None:

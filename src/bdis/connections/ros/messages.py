@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cameras.cloud import Cloud
-from ...cameras.formats.base import CalibrationFile
+from ...cameras.formats import CalibrationFile, check_plausible
 from ...cameras.formats.ros import camera_info_pair
 from ...cameras.rig import Rig
 from ...common.arrays import Array
@@ -23,6 +23,7 @@ from .image_messages import MM_PER_M, Fields, image_fields
 
 Side = Literal["left", "right"]
 
+OTHER_CALIBRATION = "give the calibration (--calib FILE)"
 _NS_PER_S = 10**9
 _FLOAT32, _POINT_BYTES = 7, 20  # PointField.FLOAT32; x, y, z, rgb and sigma
 _CAPITAL = {"d": "D", "k": "K", "r": "R", "p": "P", "t": "T"}
@@ -48,7 +49,8 @@ def cameras_of(left: Any, right: Any) -> CalibrationFile:
     Raises
     ------
     ValueError
-        A matrix is missing or makes no sense, or the images are a part of the sensor or binned.
+        A matrix is missing or makes no sense, no stereo camera has their baseline, or the images are a part of the
+        sensor or binned.
 
     Examples
     --------
@@ -59,7 +61,9 @@ def cameras_of(left: Any, right: Any) -> CalibrationFile:
     5.0
     """
     infos = _camera_info_values(left, "left"), _camera_info_values(right, "right")
-    return camera_info_pair(*infos, MM_PER_M, "m (ROS convention)")
+    found = camera_info_pair(*infos, MM_PER_M, "m (ROS convention)")
+    check_plausible(found, f"P[0,3] of the right camera is not -f T in px m; {OTHER_CALIBRATION}")
+    return found
 
 
 def camera_info_fields(rig: Rig, side: Side) -> Fields:

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ...cameras.calibration import StereoCalibration
-from ...cameras.formats.base import CalibrationFile
+from ...cameras.calibration_doubts import centres_of, check_inside, off_middle, told, unusual_baseline
+from ...cameras.formats import CalibrationFile
 from ...cameras.raw_or_rectified import weigh_rows
 from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array, size_text
 from ...common.printable import printable
+from .messages import OTHER_CALIBRATION
 from .stereo_topics import says_rectified
 
+_CENTRE = "the camera_info has its principal point"
+_SIZE = f"if its K and P are not of images of this size, {OTHER_CALIBRATION}"
+_UNIT = f"P[0,3] of the right camera is not -f T in px m: {OTHER_CALIBRATION}"
 _HOW_TO_SAY = "say whether the images are to be rectified: --rectify or --no-rectify"
 
 
 def decide_camera(
-    found: CalibrationFile, topics: tuple[str, str], rectify: bool | None, pairs: Iterator[tuple[Array, Array]]
-) -> tuple[Rectifier | Rig, str]:
+    found: CalibrationFile,
+    topics: tuple[str, str],
+    rectify: bool | None,
+    pairs: Iterator[tuple[Array, Array]],
+    warn: Callable[[str], None],
+) -> tuple[Rectifier | Rig, list[str]]:
     """Whether the images of two topics are raw, and what makes rectified ones of them if so.
 
     The name of the topic says it, or else the camera_info, if it has a distortion or rotation to correct.  The rows of
@@ -37,23 +46,41 @@ def decide_camera(
         What the user says.
     pairs : iterator of pairs of ndarray
         Images to look at.
+    warn : callable
+        Called with what speaks against the camera_info.
 
     Returns
     -------
     camera : Rectifier or Rig
         A Rectifier if the images are raw.
-    remark : str
-        What was decided, and why.
+    remarks : list of str
+        What was decided, and why; and what speaks against the camera_info.
 
     Raises
     ------
     ValueError
         The names or the witnesses contradict each other, or the camera_info is not of these images.
     """
+    first = next(pairs)
+    camera, remark = _decided(found, topics, rectify, first, pairs)
+    size = first[0].shape[1], first[0].shape[0]
+    cameras = camera.cameras if isinstance(camera, Rectifier) else camera
+    check_inside(centres_of(cameras)[:1], size, _CENTRE, _SIZE)
+    doubts = off_middle(cameras, size, _CENTRE, _SIZE), unusual_baseline(found, "the camera_info", _UNIT)
+    return camera, [remark, *told(doubts, warn)]
+
+
+def _decided(
+    found: CalibrationFile,
+    topics: tuple[str, str],
+    rectify: bool | None,
+    first: tuple[Array, Array],
+    pairs: Iterator[tuple[Array, Array]],
+) -> tuple[Rectifier | Rig, str]:
+    """What rectifies raw images, or the rig of rectified ones, and why."""
     assert found.rectified is not None
     assert found.raw is not None
     rig = Rig(**found.rectified, size=found.size)
-    first = next(pairs)
     if found.size is not None and (first[0].shape[1], first[0].shape[0]) != found.size:
         size = size_text(first[0].shape)
         raise ValueError(f"the images are {size} but their camera_info is for {found.size[0]}x{found.size[1]}")

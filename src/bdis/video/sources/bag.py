@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,12 @@ class BagSource(Source):
 
     @property
     def camera(self) -> Rectifier | Rig | None:
+        return self.find_camera(lambda text: warnings.warn(text, stacklevel=7))
+
+    def find_camera(self, warn: Callable[[str], None]) -> Rectifier | Rig | None:
+        """:attr:`camera`; the first call tells what speaks against the camera_info."""
         if not self._knows_camera:
-            self._camera = self._find_camera()
+            self._camera = self._find_camera(warn)
             self._knows_camera = True
         return self._camera
 
@@ -171,7 +176,7 @@ class BagSource(Source):
         image = compressed_image_of(parsed) if kind == COMPRESSED else image_of(parsed)
         return image, str(parsed.header.frame_id)
 
-    def _find_camera(self) -> Rectifier | Rig | None:
+    def _find_camera(self, warn: Callable[[str], None]) -> Rectifier | Rig | None:
         index = self._index
         if index.infos is None or not all(map(is_calibrated, index.infos)):
             lack = "no camera_info of both cameras" if index.infos is None else "a camera_info without calibration"
@@ -186,10 +191,10 @@ class BagSource(Source):
             )
         try:
             found = cameras_of(*index.infos)
-            camera, remark = decide_camera(found, index.topics, self._rectify, self._some_pairs())
+            camera, remarks = decide_camera(found, index.topics, self._rectify, self._some_pairs(), warn)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{self.name}: {error}") from error
-        self._camera_remarks = [f"camera_info of the bag, unit {found.unit}", remark]
+        self._camera_remarks = [f"camera_info of the bag, unit {found.unit}", *remarks]
         return camera
 
     def _some_pairs(self) -> Iterator[tuple[Array, Array]]:
