@@ -260,5 +260,6 @@ def test_a_calibration_in_the_folder_of_resized_images_is_told(size, count, tmp_
     said = []
     opened = folder_of_images(tmp_path, size).open(warn=said.append)
     assert opened.rig.focal_px == 544
-    assert len(said) == len(opened.remarks) == count
-    assert all("30 % of the width off the middle" in text for text in said + opened.remarks)
+    told = [remark for remark in opened.remarks if "off the middle" in remark]
+    assert len(said) == len(told) == count
+    assert all("30 % of the width off the middle" in text for text in said + told)

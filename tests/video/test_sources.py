@@ -88,14 +88,15 @@ def test_a_folder_knows_its_rig(tmp_path):
     assert open_source(tmp_path).rig == rig
 
 
-def test_a_raw_calibration_beside_the_images_is_no_rig(tmp_path):
+def test_a_raw_calibration_beside_images_that_show_nothing_is_not_passed_over(tmp_path):
     write_pairs(tmp_path, [("left/1.png", "right/1.png")])
     k = np.array([[50, 0, 32], [0, 50, 24], [0, 0, 1]])
     StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(WIDTH, HEIGHT)).save(
         tmp_path / "calibration.json"
     )
     source = open_source(tmp_path)
-    assert source.rig is None
+    with pytest.raises(ValueError, match="it cannot be told whether the images are rectified already"):
+        _ = source.camera
     assert source.read() is not None
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...cameras.formats import read_calibration
+from ...cameras.given_cameras import GivenCameras
+from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...evaluation.datasets import KINDS, Dataset, open_dataset
-from ...evaluation.datasets.folder import CALIBRATIONS
+from ...evaluation.datasets.folder import calibrations_in
 from ...evaluation.datasets.frame import in_order
 from ...files.images import IMAGE_ENDINGS, read_image
 from .fingerprint import fingerprint
@@ -57,11 +58,25 @@ class FolderSource(NumberedSource):
 
     def __init__(self, name: str, pairs: Sequence[Pair], folder: Path | None = None, fps: float = DEFAULT_FPS):
         super().__init__(name, len(pairs), fps)
-        self._pairs, self._folder = pairs, folder
+        self._pairs = pairs
+        self._calibrations = [] if folder is None else calibrations_in(folder)
+        self._camera: Rectifier | Rig | None = None
 
     @property
     def rig(self) -> Rig | None:
-        return None if self._folder is None else rig_in(self._folder)
+        """The cameras of rectified images; None of raw ones, which are not what the rig of :attr:`camera` sees."""
+        return self.camera if isinstance(self.camera, Rig) else None
+
+    @property
+    def camera(self) -> Rectifier | Rig | None:
+        if self._camera is None and self._calibrations:
+            loaded = GivenCameras((self._calibrations[0],)).load(self._readable_pairs())
+            self._camera = loaded.rig if loaded.raw is None else loaded.raw.rectify()
+        return self._camera
+
+    @property
+    def calibrations(self) -> list[Path]:
+        return self._calibrations
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -73,6 +88,18 @@ class FolderSource(NumberedSource):
             missing, other = ("left", right) if left is None else ("right", left)
             raise ValueError(f"there is no {missing} image for {other}")
         return read_image(left), read_image(right)
+
+    def _readable_pairs(self) -> Iterator[tuple[Array, Array]]:
+        count = 0
+        for index in range(len(self._pairs)):
+            try:
+                pair = self._load(index)
+            except (OSError, ValueError):
+                continue  # it is lost, and told when it is read
+            yield pair
+            count += 1
+        if not count:
+            raise ValueError(f"{self.name} has no frames that can be used")
 
 
 class PictureSource(NumberedSource):
@@ -231,14 +258,6 @@ def images_in(folder: Path) -> list[Path]:
     """Image files of a folder in the order of the numbers in their names, without hidden ones."""
     files = (path for path in folder.iterdir() if not path.name.startswith("."))
     return in_order(path for path in files if path.suffix.lower() in IMAGE_ENDINGS)
-
-
-def rig_in(folder: Path) -> Rig | None:
-    """The rig in a calibration file of a folder, or None if there is none for rectified cameras."""
-    for path in (folder / name for name in CALIBRATIONS):
-        if path.is_file() and read_calibration(path).rectified is not None:
-            return Rig.load(path)
-    return None
 
 
 def _key(path: Path) -> str:

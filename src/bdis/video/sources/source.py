@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -93,6 +94,8 @@ class Source(ABC):
         The rectified cameras, if the source knows them.
     camera : Rectifier, Rig or None
         What rectifies the frames, if the source knows raw cameras; else ``rig``.
+    calibrations : list of Path
+        Calibration files that lie beside the images.  ``camera`` is what the first one means for them.
     remarks : list of str
         What the user should know about how the source was understood; known after the first frame.
     layout : str or None
@@ -136,6 +139,10 @@ class Source(ABC):
     @property
     def camera(self) -> Rectifier | Rig | None:
         return self.rig
+
+    @property
+    def calibrations(self) -> list[Path]:
+        return []
 
     @property
     def remarks(self) -> list[str]:
