@@ -155,6 +155,65 @@ def test_the_fingerprint_of_a_data_set_or_a_bag_tells_it_from_another(tmp_path):
     assert open_source("render:plane").fingerprint == {}
 
 
+def stamped(lefts, rights, name="{:013d}.png"):
+    """Pairs of names of frames that were taken every 40 ms; the right ones 13 ms late."""
+    return [
+        (f"left/{name.format(1690001000000 + 40 * left)}", f"right/{name.format(1690001000013 + 40 * right)}")
+        for left, right in zip(lefts, rights)
+    ]
+
+
+def clock(ms):
+    return f"10-00-{ms // 1000:02d}-{ms % 1000:03d}.png"
+
+
+MISSING_5, MISSING_2 = [0, 1, 2, 3, 4, 6, 7], [0, 1, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (stamped(MISSING_5, MISSING_2), "1690001000080.png and 1690001000133.png"),
+        (stamped(range(1, 8), range(7)), "1690001000040.png and 1690001000013.png"),
+        ([(f"left/IMG_{i}.png", f"right/IMG_{j + 101}.png") for i, j in zip(MISSING_5, MISSING_2)], "IMG_2.png and"),
+        ([(f"{i:04d}_cam0.png", f"{j:04d}_cam1.png") for i, j in zip(MISSING_5, MISSING_2)], "0002_cam0.png and"),
+        (
+            [(f"left/t{i // 5}_{i % 5}.png", f"right/u{j // 5}_{j % 5}.png") for i, j in zip(MISSING_5, MISSING_2)],
+            "t0_2",
+        ),
+    ],
+    ids=["stamps", "the first and the last", "counters", "numbers of cameras behind", "two numbers"],
+)
+def test_frames_missing_in_both_views_gave_pairs_of_different_moments(tmp_path, names, words):
+    folders = [tmp_path / side for side in ("left", "right")]
+    write_pairs(tmp_path, [(f"left/{Path(left).name}", f"right/{Path(right).name}") for left, right in names])
+    with pytest.raises(ValueError, match=f"{words}.* would be a pair by their order, but not by their numbers"):
+        open_source(*folders)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        stamped(range(8), range(8)),
+        stamped(MISSING_5, MISSING_5),
+        [(f"left/{1000 + 2 * i}.png", f"right/{1001 + 2 * i}.png") for i in range(8)],
+        [(f"left/{clock(40 * i + 30)}", f"right/{clock(40 * i + 47)}") for i in range(20, 30)],
+        [("left/a.png", "right/x.png"), ("left/b.png", "right/y.png")],
+    ],
+    ids=["stamps", "missing in both", "even and odd", "s and ms", "no numbers"],
+)
+def test_names_that_differ_are_paired_by_their_order_and_that_is_told(tmp_path, names):
+    source = open_source(write_pairs(tmp_path, names))
+    frames, complaints = read_all(source)
+    assert (len(frames), complaints) == (len(names), [])
+    such_as = " and ".join(Path(name).name for name in names[0])
+    assert source.remarks == [f"the names of left and right differ: paired by their order, such as {such_as}"]
+
+
+def test_pairs_of_the_same_names_say_nothing_of_their_order(tmp_path):
+    assert open_source(write_pairs(tmp_path, [(f"left/{i}.png", f"right/{i}.png") for i in range(3)])).remarks == []
+
+
 def test_views_whose_names_have_nothing_in_common_are_refused(tmp_path):
     write_pairs(tmp_path, [("left/a.png", "right/b.png")])
     write_image(tmp_path / "left/c.png", flat_pair(1)[0])
