@@ -105,7 +105,7 @@ def run(
         recording.close("failed", str(error) or type(error).__name__)
         raise
     pictures = PictureWarnings(warnings.warn, earlier or {})
-    recording.remarks = lambda: {**pictures.entries(), **sending.entries(), "calibration_remarks": opened.remarks}
+    recording.remarks = lambda: {**pictures.entries(), **sending.entries(), **opened.all_remarks}
     coverage = _record(recording, stream, prepared.total, pictures, sending)
     report(opened, recording, stream, warnings, pictures, sending, request.preset, resumed_after, coverage)
     if resume:

@@ -165,6 +165,12 @@ class OpenedSource(NamedTuple):
         return isinstance(self.camera, Rectifier)
 
     @property
+    def all_remarks(self) -> dict[str, list[str]]:
+        """What the user should know about the source and its calibration, as the manifest of a recording has it."""
+        source_remarks = [*self.source.remarks, *self.source.warnings]
+        return {"source_remarks": source_remarks, "calibration_remarks": self.remarks}
+
+    @property
     def calib_sha256(self) -> list[str]:
         """Hashes of the calibration files."""
         return [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.calib]

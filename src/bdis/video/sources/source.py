@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -98,6 +98,8 @@ class Source(ABC):
         Calibration files that lie beside the images.  ``camera`` is what the first one means for them.
     remarks : list of str
         What the user should know about how the source was understood; known after the first frame.
+    warnings : sequence of str
+        Why the views may not belong together; known after the first frame.
     layout : str or None
         How both views are arranged in one picture ("side-by-side" or "top-bottom"), known after the first frame;
         None if each view has a picture of its own.
@@ -147,6 +149,10 @@ class Source(ABC):
     @property
     def remarks(self) -> list[str]:
         return []
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return ()
 
     @property
     def layout(self) -> str | None:
