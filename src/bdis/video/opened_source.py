@@ -19,6 +19,7 @@ from ..cameras.rig import Rig
 from ..cameras.rig_settings import with_rig
 from ..common.arrays import Array
 from ..common.bad_request import BadRequest
+from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from ..connections.ros.bag import is_bag
 from ..matching.settings import Settings
 from .sources import BadFrame, BagSource, Source, StereoFrame, open_source
@@ -173,7 +174,7 @@ class OpenedSource(NamedTuple):
     @property
     def calib_sha256(self) -> list[str]:
         """Hashes of the calibration files."""
-        return [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.calib]
+        return [hashlib.sha256(read_limited(file, MAX_IMAGE_BYTES)).hexdigest() for file in self.calib]
 
     def settings_of_rig(self, settings: Settings, assignments: Sequence[str]) -> Settings:
         """The settings with what the rig says of them, see :func:`bdis.cameras.rig_settings.with_rig`; remarks say so.
