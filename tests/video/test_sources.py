@@ -100,6 +100,14 @@ def test_a_raw_calibration_beside_images_that_show_nothing_is_not_passed_over(tm
     assert source.read() is not None
 
 
+@pytest.mark.parametrize("fps", [0, -25, float("nan")])
+@pytest.mark.parametrize("place", ["", "0"], ids=["folder", "camera"])
+def test_a_frame_rate_that_no_source_can_have_is_refused(tmp_path, place, fps):
+    write_pairs(tmp_path, [("left/1.png", "right/1.png")])
+    with pytest.raises(ValueError, match="fps is .*; expected a number above 0"):
+        open_source(place or tmp_path, fps=fps)
+
+
 def test_a_folder_may_be_named_by_a_number(tmp_path, monkeypatch):
     write_pairs(tmp_path / "12", [("left/1.png", "right/1.png")])
     monkeypatch.chdir(tmp_path)

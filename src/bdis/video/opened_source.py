@@ -322,11 +322,14 @@ def parse_time(text: str | None, source: Source, option: str) -> float | None:
     """
     if text is None:
         return None
+    parts = text.removesuffix("s").split(":")
     try:
+        if any(part.strip().startswith("-") for part in parts):
+            raise ValueError("before the first frame")
         if ":" not in text and not text.endswith("s"):
             return source.time_of(int(text))
         seconds = 0.0
-        for part in text.removesuffix("s").split(":"):
+        for part in parts:
             seconds = 60 * seconds + float(part)
         if not math.isfinite(seconds):
             raise ValueError("not a time")

@@ -136,7 +136,7 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
     ...     read_frame_log(f"{folder}/frames.csv")[0].match_ms
     5.0
     """
-    header, *lines = read_text(path, MAX_TEXT_BYTES).split("\n")
+    header, *lines = read_text(path, MAX_TEXT_BYTES).replace("\r\n", "\n").split("\n")
     names = header.split(",")
     if names not in (_NAMES, *_EARLIER_NAMES):
         raise ValueError(f"{path} begins with {header[:60]!r}; expected {','.join(_NAMES)}")

@@ -252,6 +252,12 @@ class Source(ABC):
         return iter(self.read, None)  # unlike a generator, it can continue after a BadFrame
 
 
+def check_fps(fps: float) -> None:
+    """Raise ValueError if nothing has so many frames per second."""
+    if not 0 < fps < 1e6:
+        raise ValueError(f"fps is {fps:g}; expected a number above 0")
+
+
 class NumberedSource(Source):
     """A source whose frames can be loaded by number, such as a folder of images.
 
@@ -266,8 +272,7 @@ class NumberedSource(Source):
     """
 
     def __init__(self, name: str, length: int, fps: float = DEFAULT_FPS):
-        if not 0 < fps < 1e6:
-            raise ValueError(f"fps is {fps:g}; expected a number above 0")
+        check_fps(fps)
         self.name, self._length, self._fps, self._next = name, length, float(fps), 0
 
     @property
