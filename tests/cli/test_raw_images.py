@@ -141,6 +141,76 @@ def test_a_video_of_raw_images_is_rectified_too(images, files, tmp_path, capsys)
     assert any("images rectified with it" in remark for remark in json.loads(capsys.readouterr().out)["calibration"])
 
 
+@pytest.fixture
+def folder(images, tmp_path):
+    """Makes a folder with left/ and right/ of two images each, and a complete calibration of OpenCV beside them."""
+
+    def made(kind):
+        for side in ("left", "right"):
+            (tmp_path / "frames" / side).mkdir(parents=True)
+            for number in range(2):
+                image = images[0] / kind / f"{side}.png"
+                (tmp_path / "frames" / side / f"{number}.png").write_bytes(image.read_bytes())
+        files = write_opencv(tmp_path, raw_pair()[2]), tmp_path / "intrinsics.yml"
+        extrinsics, intrinsics = (file.read_text() for file in files)
+        (tmp_path / "frames" / "calibration.yaml").write_text(intrinsics + extrinsics.partition("---\n")[2])
+        return tmp_path / "frames"
+
+    return made
+
+
+def run_depth(arguments, out):
+    """Median depth of the first frame in mm, and the remarks on the calibration in the manifest."""
+    assert run(["run", *map(str, arguments), "--save", "depth", "-o", str(out)]) == 0
+    depth = bdis.read_depth(sorted((out / "depth").iterdir())[0])
+    return float(np.nanmedian(depth)), json.loads((out / "manifest.json").read_text())["calibration_remarks"]
+
+
+@pytest.mark.parametrize("kind", ["raw", "rectified"])
+def test_raw_images_with_a_calibration_in_their_folder_gave_two_thirds_of_the_depth(images, folder, kind, tmp_path):
+    place = folder(kind)
+    depth, remarks = run_depth([place], tmp_path / "out")
+    assert depth == pytest.approx(images[1], rel=0.02)
+    assert remarks[0] == "calibration.yaml of the folder"
+    assert ("images rectified with it" if kind == "raw" else "images taken as rectified") in " ".join(remarks)
+    with bdis.open_source(place) as source:
+        rig = source.camera.rig if kind == "raw" else source.rig
+        assert (source.rig is None) == (kind == "raw")
+        assert rig.focal_px == pytest.approx(bdis.Rig.load(tmp_path / "out" / "rig.toml").focal_px)
+
+
+def test_rectify_was_refused_for_a_calibration_in_the_folder(images, folder, tmp_path, capsys):
+    place = folder("raw")
+    assert run_depth([place, "--rectify"], tmp_path / "out")[0] == pytest.approx(images[1], rel=0.02)
+    assert abs(run_depth([place, "--no-rectify"], tmp_path / "no")[0] / images[1] - 1) > 0.1  # wrong, but asked for
+    (place / "calibration.yaml").unlink()
+    fails(capsys, ["run", place, "--rectify", "-o", tmp_path / "o"], 2, "--rectify needs --calib")
+
+
+def test_another_calibration_in_the_folder_is_not_passed_over(folder, tmp_path):
+    place = folder("raw")
+    (place / "K.txt").write_text("544 0 319.5\n0 544 239.5\n0 0 1\n0.005\n")
+    remarks = run_depth([place], tmp_path / "out")[1]
+    assert remarks[0] == "calibration.yaml of the folder, and not K.txt, which is there as well"
+
+
+def test_a_baseline_in_cm_in_the_folder_gave_a_hundred_times_the_depth(folder, tmp_path, capsys):
+    place = folder("rectified")
+    (place / "calibration.yaml").unlink()
+    (place / "K.txt").write_text("544 0 319.5\n0 544 239.5\n0 0 1\n0.5\n")
+    assert "baseline 500 mm" in run_depth([place], tmp_path / "out")[1]
+    assert "K.txt has a baseline of 500 mm" in capsys.readouterr().err
+
+
+def test_a_run_goes_on_only_with_the_calibration_that_the_folder_had(folder, tmp_path, capsys):
+    place = folder("raw")
+    run_depth([place], tmp_path / "out")
+    assert run(["run", str(place), "--save", "depth", "-o", str(tmp_path / "out"), "--resume"]) == 0
+    with (place / "calibration.yaml").open("a") as file:
+        file.write("\n# changed\n")
+    fails(capsys, ["run", place, "--save", "depth", "-o", tmp_path / "out", "--resume"], 1, "calib_sha256")
+
+
 @pytest.mark.parametrize(
     ("kind", "order", "words"),
     [

@@ -1,5 +1,7 @@
 """``bdis run --resume`` verifies what is there: what is missing or has changed is made again, with the same bits."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,28 @@ def test_frame_files_that_are_missing_or_empty_are_made_again(tmp_path, capsys, 
     assert contents(tmp_path) == before
     assert (tmp_path / "frames.csv").read_bytes() == log
     assert read_manifest(tmp_path)["state"] == "complete"
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("frames", [12, 13], ids=["as the manifest says", "more than the manifest says"])
+@pytest.mark.parametrize("save", ["depth,video,preview", "video"])
+def test_a_line_of_a_frame_that_the_source_lacks_stayed_for_ever(tmp_path, capsys, save, frames):
+    """Every --resume matched all frames again, and called the recording complete with a frame too many."""
+    command = ["run", SMALL, *FAST, "--save", save, "-o", str(tmp_path)]
+    assert run(command) == 0
+    before, log = contents(tmp_path), (tmp_path / "frames.csv").read_bytes()
+    last = log.splitlines()[-1]
+    (tmp_path / "frames.csv").write_bytes(log + last.replace(b"11,", b"25,", 1) + b"\n")
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "frames": frames}))
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr().err
+    assert "1 frames of frames.csv did not come from the source, such as frame 25: taken out of it" in said
+    assert (tmp_path / "frames.csv").read_bytes() == log
+    assert contents(tmp_path) == before
+    assert (read_manifest(tmp_path)["state"], read_manifest(tmp_path)["frames"]) == ("complete", 12)
     assert run([*command, "--resume"]) == 0
     assert "nothing to do" in capsys.readouterr().out
 

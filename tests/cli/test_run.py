@@ -1,6 +1,7 @@
 """``bdis run`` when it ends well, and what it refuses."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,19 @@ def test_what_is_doubtful_about_a_calibration_is_in_the_manifest(tmp_path, capsy
     assert "warning: --cx and --cy put the principal point at (20.0, 31.5), 29 % of the width" in said.err
     assert remark in said.out
     assert read_manifest(tmp_path)["calibration_remarks"] == [remark]
+
+
+def test_what_is_doubtful_about_the_source_is_in_the_manifest(tmp_path, capsys):
+    videos = [
+        write_video(tmp_path / f"{side}.mkv", 6, join=side, times=lambda i, late=late: Fraction(i + late, 20))
+        for side, late in (("left", 0), ("right", 2))
+    ]
+    assert run(["run", *map(str, videos), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr()
+    warning = "the videos begin 0.100 s apart by their time stamps; they are paired as if they began together"
+    assert said.err.count(f"warning: {warning}") == 1
+    assert warning in " ".join(said.out.split())
+    assert read_manifest(tmp_path / "out")["source_remarks"] == [warning]
 
 
 def test_files_per_frame_and_json(tmp_path, capsys):

@@ -8,8 +8,9 @@ import av
 import numpy as np
 import pytest
 
+from bdis.common import reading
 from bdis.video.recording.video_file import count_readable_frames
-from bdis.video.sources import open_source, pipe
+from bdis.video.sources import open_source
 from tests.video.corruption import FORMATS, FRAMES, account_of, corrupted, moving, write_whole_videos
 from tests.video.videos import damage, packets_of, read_all, write_video
 
@@ -167,7 +168,7 @@ def fifo(tmp_path):
 
 
 def test_a_pipe_nobody_writes_to_is_an_error_and_does_not_block_for_ever(fifo, monkeypatch):
-    monkeypatch.setattr(pipe, "WAIT_S", 0.3)
+    monkeypatch.setattr(reading, "PIPE_WAIT_S", 0.3)
     begin = time.monotonic()
     with pytest.raises(OSError, match=r"nobody has written to this pipe for 0.3 s"):
         open_source(fifo).read()
@@ -175,7 +176,7 @@ def test_a_pipe_nobody_writes_to_is_an_error_and_does_not_block_for_ever(fifo, m
 
 
 def test_a_pipe_whose_writer_stops_is_an_error(fifo, whole, monkeypatch):
-    monkeypatch.setattr(pipe, "WAIT_S", 0.5)
+    monkeypatch.setattr(reading, "PIPE_WAIT_S", 0.5)
     is_done = threading.Event()
 
     def write_half():

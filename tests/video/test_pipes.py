@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import bdis
-from bdis.video.sources import BadFrame, open_source, pipe
+from bdis.common import reading
+from bdis.video.sources import BadFrame, open_source
 from bdis.video.sources.pipe import parse_pipe_format
 from bdis.video.stream.depth_stream import DepthStream
 from tests.cli.commands import COMMAND
@@ -212,7 +213,7 @@ def test_a_wrong_size_is_said_at_the_end(fifo):
 
 
 def test_a_writer_that_stops_within_a_frame_is_an_error_in_time(fifo, monkeypatch):
-    monkeypatch.setattr(pipe, "WAIT_S", 0.3)
+    monkeypatch.setattr(reading, "PIPE_WAIT_S", 0.3)
     done = threading.Event()
     write(fifo, CONTENT[:-5000], keep=done)
     begin = time.monotonic()

@@ -384,6 +384,13 @@ def test_frame_log_that_was_cut_short(tmp_path):
         assert [line.index for line in read_frame_log(tmp_path / "frames.csv")] == [0]
 
 
+def test_a_frame_log_that_an_editor_of_windows_saved_is_read(tmp_path):
+    FrameLog(tmp_path / "frames.csv", [record(0), record(1)]).close()
+    text = (tmp_path / "frames.csv").read_bytes()
+    (tmp_path / "frames.csv").write_bytes(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n"))
+    assert read_frame_log(tmp_path / "frames.csv") == [record(0), record(1)]
+
+
 def test_other_tables_are_no_frame_logs(tmp_path):
     (tmp_path / "frames.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="expected index,time_s"):

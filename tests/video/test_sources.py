@@ -88,15 +88,24 @@ def test_a_folder_knows_its_rig(tmp_path):
     assert open_source(tmp_path).rig == rig
 
 
-def test_a_raw_calibration_beside_the_images_is_no_rig(tmp_path):
+def test_a_raw_calibration_beside_images_that_show_nothing_is_not_passed_over(tmp_path):
     write_pairs(tmp_path, [("left/1.png", "right/1.png")])
     k = np.array([[50, 0, 32], [0, 50, 24], [0, 0, 1]])
     StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(WIDTH, HEIGHT)).save(
         tmp_path / "calibration.json"
     )
     source = open_source(tmp_path)
-    assert source.rig is None
+    with pytest.raises(ValueError, match="it cannot be told whether the images are rectified already"):
+        _ = source.camera
     assert source.read() is not None
+
+
+@pytest.mark.parametrize("fps", [0, -25, float("nan")])
+@pytest.mark.parametrize("place", ["", "0"], ids=["folder", "camera"])
+def test_a_frame_rate_that_no_source_can_have_is_refused(tmp_path, place, fps):
+    write_pairs(tmp_path, [("left/1.png", "right/1.png")])
+    with pytest.raises(ValueError, match="fps is .*; expected a number above 0"):
+        open_source(place or tmp_path, fps=fps)
 
 
 def test_a_folder_may_be_named_by_a_number(tmp_path, monkeypatch):
@@ -152,6 +161,65 @@ def test_the_fingerprint_of_a_data_set_or_a_bag_tells_it_from_another(tmp_path):
     (bag / "bag_0.mcap").write_bytes(b"three")
     assert (before["bytes"], open_source(bag).fingerprint["bytes"]) == (3, 5)
     assert open_source("render:plane").fingerprint == {}
+
+
+def stamped(lefts, rights, name="{:013d}.png"):
+    """Pairs of names of frames that were taken every 40 ms; the right ones 13 ms late."""
+    return [
+        (f"left/{name.format(1690001000000 + 40 * left)}", f"right/{name.format(1690001000013 + 40 * right)}")
+        for left, right in zip(lefts, rights)
+    ]
+
+
+def clock(ms):
+    return f"10-00-{ms // 1000:02d}-{ms % 1000:03d}.png"
+
+
+MISSING_5, MISSING_2 = [0, 1, 2, 3, 4, 6, 7], [0, 1, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (stamped(MISSING_5, MISSING_2), "1690001000080.png and 1690001000133.png"),
+        (stamped(range(1, 8), range(7)), "1690001000040.png and 1690001000013.png"),
+        ([(f"left/IMG_{i}.png", f"right/IMG_{j + 101}.png") for i, j in zip(MISSING_5, MISSING_2)], "IMG_2.png and"),
+        ([(f"{i:04d}_cam0.png", f"{j:04d}_cam1.png") for i, j in zip(MISSING_5, MISSING_2)], "0002_cam0.png and"),
+        (
+            [(f"left/t{i // 5}_{i % 5}.png", f"right/u{j // 5}_{j % 5}.png") for i, j in zip(MISSING_5, MISSING_2)],
+            "t0_2",
+        ),
+    ],
+    ids=["stamps", "the first and the last", "counters", "numbers of cameras behind", "two numbers"],
+)
+def test_frames_missing_in_both_views_gave_pairs_of_different_moments(tmp_path, names, words):
+    folders = [tmp_path / side for side in ("left", "right")]
+    write_pairs(tmp_path, [(f"left/{Path(left).name}", f"right/{Path(right).name}") for left, right in names])
+    with pytest.raises(ValueError, match=f"{words}.* would be a pair by their order, but not by their numbers"):
+        open_source(*folders)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        stamped(range(8), range(8)),
+        stamped(MISSING_5, MISSING_5),
+        [(f"left/{1000 + 2 * i}.png", f"right/{1001 + 2 * i}.png") for i in range(8)],
+        [(f"left/{clock(40 * i + 30)}", f"right/{clock(40 * i + 47)}") for i in range(20, 30)],
+        [("left/a.png", "right/x.png"), ("left/b.png", "right/y.png")],
+    ],
+    ids=["stamps", "missing in both", "even and odd", "s and ms", "no numbers"],
+)
+def test_names_that_differ_are_paired_by_their_order_and_that_is_told(tmp_path, names):
+    source = open_source(write_pairs(tmp_path, names))
+    frames, complaints = read_all(source)
+    assert (len(frames), complaints) == (len(names), [])
+    such_as = " and ".join(Path(name).name for name in names[0])
+    assert source.remarks == [f"the names of left and right differ: paired by their order, such as {such_as}"]
+
+
+def test_pairs_of_the_same_names_say_nothing_of_their_order(tmp_path):
+    assert open_source(write_pairs(tmp_path, [(f"left/{i}.png", f"right/{i}.png") for i in range(3)])).remarks == []
 
 
 def test_views_whose_names_have_nothing_in_common_are_refused(tmp_path):

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from bdis import StereoMatcher
 from bdis.video.sources import (
     BadFrame,
     Source,
@@ -19,6 +20,7 @@ from bdis.video.sources import (
 )
 from bdis.video.sources.track import Track
 from bdis.video.sources.views import Splitter
+from bdis.video.stream.depth_stream import DepthStream
 from tests.video.videos import (
     FRAMES,
     HEIGHT,
@@ -272,6 +274,24 @@ def test_videos_whose_clocks_differ_stay_in_step(folder):
         number = index_of(frame.right - float(RIGHT_OFFSET))  # modulo 40
         apart_s = min(abs(frame.time_s - (number + 40 * lap) * 4 / 119) for lap in range(8))
         assert apart_s <= 0.6 / 30 + 1e-3
+
+
+def test_videos_that_begin_apart_by_their_time_stamps_were_paired_without_a_word(folder):
+    """The right one misses the first four frames."""
+    left = write_video(folder / "left5.mkv", 20, join="left", times=lambda i: Fraction(i, 20))
+    late = write_video(
+        folder / "late.mkv", 16, join="right", pair=lambda i: flat_pair(i + 4), times=lambda i: Fraction(i + 4, 20)
+    )
+    said = []
+    source = open_source(left, late)
+    for frame in DepthStream(source, StereoMatcher("fast"), report=said.append):
+        assert frame.index < 16
+    warning = "the videos begin 0.200 s apart by their time stamps; they are paired as if they began together"
+    assert list(source.warnings) == [warning]
+    assert said[0] == warning
+    with open_source(left, write_video(folder / "same.mkv", 20, join="right")) as other:
+        assert other.read() is not None
+        assert not other.warnings
 
 
 def test_videos_of_different_lengths_or_rates_are_reported(folder):

@@ -170,6 +170,15 @@ def test_a_frame_of_a_damaged_video_is_said_to_be_one(pair, rig):
         wait_until(lambda: "decoded from a damaged one" in warnings_on(viewer))
 
 
+def test_a_source_that_may_be_paired_wrongly_is_said_to_be_so(pair, rig):
+    class Doubtful(StillSource):
+        warnings = ("the videos begin 0.20 s apart",)
+
+    source = Doubtful(SimpleNamespace(left=pair.left, right=pair.right), rig)
+    with watching(source, bdis.StereoMatcher("fast"), at_end="wait") as viewer:
+        wait_until(lambda: "begin 0.20 s apart" in warnings_on(viewer))
+
+
 NASTY = "<img src=x onerror=\"document.title='trap'\">[a](javascript:alert(1))</script>'\"`${1}.mp4"
 
 

@@ -70,19 +70,17 @@ def run(
     command goes on from there. --json prints a line for every event.
     """
     from ..cluster.jobs import find_sources, make_jobs
-    from ..video.opened_source import SourceRequest
+    from ..video.opened_source import SourceRequest, brings_cameras
     from ..video.recording.preview_video import PREVIEW_PART
 
     if piece_frames < 1 or piece_frames % PREVIEW_PART:
         raise UsageError(f"--piece-frames is {piece_frames}; expected a multiple of {PREVIEW_PART}")
     if any(text.partition("=")[0].strip() == "threads" for text in recorded.set_ or []):
         raise UsageError("--set threads: in a batch, one core runs one match")
-    camera_options.check()
+    found = find_sources(sources)
+    camera_options.check(rectifies_without_file=all(brings_cameras(left) for left, _ in found))
     choice, cameras = cluster.choice(), camera_options.given()
-    requests = [
-        recorded.request(SourceRequest(left, right, **asdict(views), cameras=cameras))
-        for left, right in find_sources(sources)
-    ]
+    requests = [recorded.request(SourceRequest(left, right, **asdict(views), cameras=cameras)) for left, right in found]
     jobs = make_jobs(requests, out, piece_frames)
     if cluster.dry_run:
         _show_plan(jobs, choice)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,9 +197,6 @@ def _open_source(recorded: RecordedDepth, places: list[str] | None, camera: Came
         return None
     if len(places) > 2:
         raise UsageError(f"--source is given {len(places)} times; a stereo pair has one or two sources")
-    hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in camera.calib_files]
-    if hashes != recorded.manifest["run"].get("calib_sha256", []):
-        raise ValueError(f"{recorded.folder} was recorded with another calibration file, or without one; give the same")
     about, is_folder = recorded.source, Path(places[0]).is_dir()
     fps = about.get("fps") if is_folder else None
     topics = about.get("topics")
@@ -212,6 +208,10 @@ def _open_source(recorded: RecordedDepth, places: list[str] | None, camera: Came
     with terminal.working("opening the source"):
         opened = open_with_camera(options, camera, color=True)
     try:
+        if opened.calib_sha256 != recorded.manifest["run"].get("calib_sha256", []):
+            raise ValueError(
+                f"{recorded.folder} was recorded with another calibration file, or without one; give the same"
+            )
         if opened.source.is_live:
             raise ValueError(f"{opened.source.name} is live: its frames cannot be read again; record with --save left")
         if opened.rig is None or opened.shape != recorded.shape or not _is_same(opened.rig, recorded.rig):

@@ -105,8 +105,14 @@ def run(
         recording.close("failed", str(error) or type(error).__name__)
         raise
     pictures = PictureWarnings(warnings.warn, earlier or {})
-    recording.remarks = lambda: {**pictures.entries(), **sending.entries(), "calibration_remarks": opened.remarks}
+    recording.remarks = lambda: {**pictures.entries(), **sending.entries(), **opened.all_remarks}
     coverage = _record(recording, stream, prepared.total, pictures, sending)
+    if recording.absent:
+        terminal.warn(
+            f"{len(recording.absent)} frames of frames.csv did not come from the source, such as frame "
+            f"{recording.absent[0]}: taken out of it"
+        )
+        resumed_after -= len(recording.absent)
     report(opened, recording, stream, warnings, pictures, sending, request.preset, resumed_after, coverage)
     if resume:
         _warn_of_foreign_files(out, prepared)

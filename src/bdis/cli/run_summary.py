@@ -37,7 +37,7 @@ def report(
     source, layout = opened.source.name, opened.source.layout
     views = "" if layout is None else f", {layout}"
     rows: list[tuple[str, str]] = [("source", f"{source}{views}, {width}x{height}, preset {preset}")]
-    rows += [("", remark) for remark in opened.source.remarks]
+    rows += [("", remark) for remark in opened.all_remarks["source_remarks"]]
     rows += [("calibration", remark) for remark in opened.remarks]
     rows.append(("frames", f"{recording.frames}" + (f", {resumed_after} of them before" if resumed_after else "")))
     if statistics.frames > 1:
@@ -61,7 +61,7 @@ def report(
         {
             "folder": recording.folder, "state": "complete", "frames": recording.frames, "lost": manifest["lost"],
             "resumed_after": resumed_after, "size": [width, height], "preset": preset, "calibration": opened.remarks,
-            "source_remarks": opened.source.remarks,
+            "source_remarks": opened.all_remarks["source_remarks"],
             "coverage": coverage, "figures": asdict(statistics), "warnings": warnings.warnings,
             "picture_warnings": manifest["warnings"], "files": files, **live.entries(),
         }

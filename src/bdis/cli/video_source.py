@@ -87,10 +87,9 @@ class SourceOptions(ViewOptions):
         UsageError
             Options contradict each other.
         """
-        from ..connections.ros.bag import is_bag
-        from ..video.opened_source import SourceRequest
+        from ..video.opened_source import SourceRequest, brings_cameras
 
-        camera.check(rectifies_without_file=is_bag(self.source))
+        camera.check(rectifies_without_file=brings_cameras(self.source))
 
         return SourceRequest(
             self.source,

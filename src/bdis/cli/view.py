@@ -93,7 +93,7 @@ def view(
         opened = open_with_camera(source, camera, color=True)
         start_s = parse_time(start, opened.source, "--start") or 0.0
         frame_at(opened.source, start_s, opened.first)
-    settings = opened.settings_of_rig(settings, set_ or [], camera.calib_name)
+    settings = opened.settings_of_rig(settings, set_ or [])
     if opened.source.layout is not None:
         terminal.say(f"layout: {opened.source.layout}")
     say_origin(opened)

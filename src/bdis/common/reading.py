@@ -1,7 +1,10 @@
 """Content of files that others wrote: never more than a limit, so that no file can fill the memory or take hours."""
 
+import errno
 import json
 import os
+import select
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ MAX_PIXELS = 2**26  # of an image or a map, as in 8192x8192: 800 MB of RGB float
 MAX_IMAGE_BYTES = 2**30  # content of a file with an image, a map or a cloud
 MAX_TEXT_BYTES = 2**26  # content of a file that grows with the frames: a log or a manifest
 MAX_CALIBRATION_BYTES = 2**20  # content of a calibration file; the largest that are known have some 10 kB
+PIPE_WAIT_S = 10.0  # for the first bytes of a pipe, and between two of them
 _MAX_DEPTH = 32  # of JSON
 
 
@@ -33,7 +37,7 @@ def read_limited(path: Place, most: int) -> bytes:
     ValueError
         The file is larger.
     OSError
-        The file cannot be read.
+        The file cannot be read, or is a pipe to which nobody writes for :data:`PIPE_WAIT_S`.
 
     Examples
     --------
@@ -42,14 +46,44 @@ def read_limited(path: Place, most: int) -> bytes:
     ValueError: /dev/zero has more than 100 bytes, the most that such a file may have
     """
     parts, left = [], most + 1
-    with open(path, "rb") as file:
-        step = max(os.fstat(file.fileno()).st_size + 1, 2**16)  # not `left`: so much memory is taken before reading
-        while left > 0 and (part := file.read(min(step, left))):
+    with open(path, "rb", buffering=0, opener=_open_at_once) as file:
+        about = os.fstat(file.fileno())
+        step = max(about.st_size + 1, 2**16)  # not `left`: so much memory is taken before reading
+        while left > 0:
+            if stat.S_ISFIFO(about.st_mode):
+                wait_for_writer(file.fileno(), os.fspath(path))
+            part = file.read(min(step, left))
+            if not part:
+                break
             parts.append(part)
             left -= len(part)
     if left <= 0:
         raise ValueError(f"{path} has more than {_size(most)}, the most that such a file may have")
     return b"".join(parts)
+
+
+def wait_for_writer(pipe: int, name: str) -> None:
+    """Wait until there is something to read in a pipe, or its end.
+
+    Parameters
+    ----------
+    pipe : int
+        Descriptor, from a call of ``open`` that did not wait for a writer.
+    name : str
+        For the message.
+
+    Raises
+    ------
+    OSError
+        Nobody writes to it for :data:`PIPE_WAIT_S`.
+    """
+    if not hasattr(select, "poll"):  # Windows has none: there it may wait longer
+        return
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    if not poll.poll(1e3 * PIPE_WAIT_S):
+        reason = f"nobody has written to this pipe for {PIPE_WAIT_S:g} s; start its writer first"
+        raise OSError(errno.ETIMEDOUT, reason, name)
 
 
 def read_text(path: Place, most: int) -> str:
@@ -117,6 +151,15 @@ def load_json(path: Path, most: int = MAX_TEXT_BYTES) -> Any:
         return parse_json(text)
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; of a pipe, without waiting for its writer, which nothing could end."""
+    if not hasattr(os, "O_NONBLOCK"):
+        return os.open(path, flags)
+    handle = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(handle, True)
+    return handle
 
 
 def _check_depth(value: Any, left: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 
@@ -29,4 +30,6 @@ def open_container(av: Any, place: Any, **options: Any) -> Any:
     """
     if int(av.__version__.partition(".")[0]) < 19:
         options["metadata_errors"] = "replace"  # later versions do so themselves, and have no such option
+    if isinstance(place, str) and os.path.exists(place):
+        place = os.path.join(os.getcwd(), place)  # else FFmpeg takes what is before a colon for a protocol
     return av.open(place, **options)

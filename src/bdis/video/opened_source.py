@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from ..cameras.calibration_doubts import centres_of, check_inside, off_middle, told
@@ -17,6 +19,7 @@ from ..cameras.rig import Rig
 from ..cameras.rig_settings import with_rig
 from ..common.arrays import Array
 from ..common.bad_request import BadRequest
+from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from ..connections.ros.bag import is_bag
 from ..matching.settings import Settings
 from .sources import BadFrame, BagSource, Source, StereoFrame, open_source
@@ -107,6 +110,9 @@ class SourceRequest:
             all_frames=self.all_frames,
         )  # fmt: skip
         try:
+            cameras, origin = _cameras_of(self.cameras, source)
+            if cameras.rectify and not cameras.calib and not uses_own:
+                raise BadRequest("--rectify needs --calib, or a calibration beside the images")
             first = _first_frame(source)
             if isinstance(source, BagSource) and uses_own:
                 own = source.find_camera(warn)
@@ -114,13 +120,13 @@ class SourceRequest:
                     warn(f"calibration {', '.join(source.camera_remarks)}")
                 source.close()
                 return OpenedSource(source, own, first, source.camera_remarks)
-            rig, raw_cameras, remarks = self.cameras.load(_pairs(first, source), warn=warn, working=working)
+            rig, raw_cameras, remarks = cameras.load(_pairs(first, source), warn=warn, working=working)
             source.rewind()
             if raw_cameras is not None:
-                return OpenedSource(source, raw_cameras.rectify(), first, remarks)
+                return OpenedSource(source, raw_cameras.rectify(), first, origin + remarks, cameras.calib)
             if rig is None:
                 rig, remarks = _own_rig(source, first, warn)
-            return OpenedSource(source, rig, first, remarks)
+            return OpenedSource(source, rig, first, origin + remarks, cameras.calib)
         except BaseException:
             source.close()
             raise
@@ -139,12 +145,15 @@ class OpenedSource(NamedTuple):
         The first frame.
     remarks : list of str
         What the user should know about the calibration.
+    calib : tuple of Path
+        The calibration file, or the two of them: given, or beside the images.
     """
 
     source: Source
     camera: Rectifier | Rig | None
     first: StereoFrame
     remarks: list[str]
+    calib: tuple[Path, ...] = ()
 
     @property
     def rig(self) -> Rig | None:
@@ -156,7 +165,18 @@ class OpenedSource(NamedTuple):
         """Whether the frames are raw, and rectified before they are matched."""
         return isinstance(self.camera, Rectifier)
 
-    def settings_of_rig(self, settings: Settings, assignments: Sequence[str], calib_name: str) -> Settings:
+    @property
+    def all_remarks(self) -> dict[str, list[str]]:
+        """What the user should know about the source and its calibration, as the manifest of a recording has it."""
+        source_remarks = [*self.source.remarks, *self.source.warnings]
+        return {"source_remarks": source_remarks, "calibration_remarks": self.remarks}
+
+    @property
+    def calib_sha256(self) -> list[str]:
+        """Hashes of the calibration files."""
+        return [hashlib.sha256(read_limited(file, MAX_IMAGE_BYTES)).hexdigest() for file in self.calib]
+
+    def settings_of_rig(self, settings: Settings, assignments: Sequence[str]) -> Settings:
         """The settings with what the rig says of them, see :func:`bdis.cameras.rig_settings.with_rig`; remarks say so.
 
         Parameters
@@ -165,14 +185,12 @@ class OpenedSource(NamedTuple):
             Of the preset and the assignments.
         assignments : sequence of str
             Such as ``"patch_size=6"``.
-        calib_name : str
-            Name of the calibration file; empty if the source brings its own rig.
 
         Returns
         -------
         Settings
         """
-        origin = calib_name or self.source.name
+        origin = self.calib[0].name if self.calib else self.source.name
         settings, scaled = with_rig(settings, assignments, self.rig, origin)
         self.remarks.extend(scaled)
         return settings
@@ -197,6 +215,21 @@ def _first_frame(source: Source) -> StereoFrame:
             return frame
         break
     raise ValueError(f"{source.name} has no frames{f' that can be used: {problem}' if problem else ''}")
+
+
+def brings_cameras(place: str) -> bool:
+    """Whether a source may bring a calibration that its images can be rectified with."""
+    return is_bag(place) or Path(place).is_dir()
+
+
+def _cameras_of(given: GivenCameras, source: Source) -> tuple[GivenCameras, list[str]]:
+    """The cameras that are given, or else those in the file beside the images, and a remark on which file that is."""
+    if given.are_given or not source.calibrations:
+        return given, []
+    used, *others = source.calibrations
+    are = "is" if len(others) == 1 else "are"
+    passed_over = f", and not {', '.join(path.name for path in others)}, which {are} there as well" if others else ""
+    return replace(given, calib=(used,)), [f"{used.name} of the folder{passed_over}"]
 
 
 def _own_rig(source: Source, first: StereoFrame, warn: Callable[[str], None]) -> tuple[Rig | None, list[str]]:
@@ -286,11 +319,14 @@ def parse_time(text: str | None, source: Source, option: str) -> float | None:
     """
     if text is None:
         return None
+    parts = text.removesuffix("s").split(":")
     try:
+        if any(part.strip().startswith("-") for part in parts):
+            raise ValueError("before the first frame")
         if ":" not in text and not text.endswith("s"):
             return source.time_of(int(text))
         seconds = 0.0
-        for part in text.removesuffix("s").split(":"):
+        for part in parts:
             seconds = 60 * seconds + float(part)
         if not math.isfinite(seconds):
             raise ValueError("not a time")

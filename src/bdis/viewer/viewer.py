@@ -245,7 +245,8 @@ class Viewer:
             if now - last_refresh >= REFRESH_S:
                 last_refresh = now
                 if page.shown is not None:
-                    page.show_warnings((*page.shown.frame.damage, *self._pair_check.warnings))
+                    source = page.stream.source
+                    page.show_warnings((*source.warnings, *page.shown.frame.damage, *self._pair_check.warnings))
                 for panel in self._panels:
                     panel.refresh()
             took = time.monotonic() - now

@@ -54,12 +54,17 @@ def load(
     lefts = in_order(path for path in (folder / "left").glob("*") if path.suffix.lower() in IMAGE_ENDINGS)
     if not lefts:
         raise WrongFolder(f"{folder} is no folder of pairs: there is no {LOOKED_FOR}")
-    files = [Path(rig)] if rig else [folder / name for name in CALIBRATIONS if (folder / name).is_file()]
+    files = [Path(rig)] if rig else calibrations_in(folder)
     camera = Rig.load(files[0]) if files else None
     group = folder.resolve().name
     scales = {"disparity": as_number("scale", scale), "depth": as_number("depth_scale", depth_scale)}
     most = None if max_depth_mm is None else as_number("max_depth_mm", max_depth_mm)
     return Dataset(group, "folder", [_entry(folder, group, left, camera, scales, most) for left in lefts])
+
+
+def calibrations_in(folder: Path) -> list[Path]:
+    """The calibration files of a folder; the first one is used."""
+    return [folder / name for name in CALIBRATIONS if (folder / name).is_file()]
 
 
 def _entry(

@@ -136,7 +136,7 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
     ...     read_frame_log(f"{folder}/frames.csv")[0].match_ms
     5.0
     """
-    header, *lines = read_text(path, MAX_TEXT_BYTES).split("\n")
+    header, *lines = read_text(path, MAX_TEXT_BYTES).replace("\r\n", "\n").split("\n")
     names = header.split(",")
     if names not in (_NAMES, *_EARLIER_NAMES):
         raise ValueError(f"{path} begins with {header[:60]!r}; expected {','.join(_NAMES)}")
@@ -152,8 +152,15 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
     return records
 
 
-def replace_records(path: Place, changed: dict[int, FrameRecord]) -> None:
+def replace_records(path: Place, changed: dict[int, FrameRecord | None]) -> None:
     """Put other records in the places of those of the same frames; the log is written as a whole, or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The log.
+    changed : dict of int to (FrameRecord or None)
+        By the number of the frame; None to take its record out.
 
     Raises
     ------
@@ -161,7 +168,8 @@ def replace_records(path: Place, changed: dict[int, FrameRecord]) -> None:
         As :func:`read_frame_log`; or it cannot be written, and stays as it was.
     """
     if changed:
-        FrameLog(path, [changed.get(record.index, record) for record in read_frame_log(path)]).close()
+        records = (changed.get(record.index, record) for record in read_frame_log(path))
+        FrameLog(path, [record for record in records if record is not None]).close()
 
 
 def _record(names: list[str], parts: list[str]) -> FrameRecord:

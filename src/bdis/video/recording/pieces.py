@@ -131,15 +131,20 @@ def record_piece(
     plan = replace(run.plan, remembers=False, first_s=piece.first_s if piece.number else None)
     # The first frames of a clip are looked at closely, as those of one run are; three looks take as long as 40 frames.
     pictures = PictureWarnings(report, {}, FIRST_CHECKS if piece.number == 0 else 1)
+
+    def report_of_piece(text: str) -> None:
+        if piece.number == 0 or text not in source.warnings:  # what is true of all pieces is told once
+            report(text)
+
     stream = DepthStream(
         source, matcher, run.opened.camera, start_s=start_s, stop_s=stop_s, every=every,
-        video=run.request.average_frames, report=report,
+        video=run.request.average_frames, report=report_of_piece,
     )  # fmt: skip
     recording = None
     try:
         recording = Recording(folder, plan, run.about)
         recording.statistics = stream.statistics
-        recording.remarks = lambda: {**pictures.entries(), "calibration_remarks": run.opened.remarks}
+        recording.remarks = lambda: {**pictures.entries(), **run.opened.all_remarks}
         for frame in stream:
             if frame.index >= piece.first:
                 recording.add(frame)
@@ -206,7 +211,8 @@ def join(
         whole.content["parts"] += [{**part, "after_frames": before} for part in manifest["parts"]]
         before += len(log)
     whole.write(
-        **entries, **joined_entries(manifests), calibration_remarks=manifests[0].get("calibration_remarks", []),
+        **entries, **joined_entries(manifests),
+        **{name: manifests[0].get(name, []) for name in ("source_remarks", "calibration_remarks")},
         state="complete", frames=len(records), outputs=outputs_of(run_plan),
         lost=sum(manifest["lost"] for manifest in manifests),
     )  # fmt: skip

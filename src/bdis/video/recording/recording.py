@@ -61,6 +61,8 @@ class Recording:
         Frames in the log that come again because of where ``restart`` is, repaired or not.
     repeated_records : int
         Records that were taken out of the log, as a later one was of the same frame.
+    absent : list of int
+        Frames of the log that had to be made again and did not come; taken out of it when the recording is complete.
     has_lost_rig : bool
         The file of the rig was missing or another one, and was written again.
     coverage : float
@@ -126,7 +128,8 @@ class Recording:
             self._manifest.continue_from(earlier)
             there = take_inventory(self.folder, self.plan.save, finished_frames(earlier))
             self.has_lost_rig = not has_rig(self.folder, self.plan.rig)
-        self._changed: dict[int, FrameRecord] = {}  # of the log, which another encoder has written anew
+        self._changed: dict[int, FrameRecord | None] = {}  # of the log: written anew, or to be taken out
+        self.absent: list[int] = []
         self._is_repair = earlier is not None and len(there.records) == finished_frames(earlier)
         self._lacking, self._logged = there.lacking, {record.index: record for record in there.records}
         self.repaired, self.repeated_records = len(there.lost_frames), there.repeated_records
@@ -261,6 +264,8 @@ class Recording:
         """
         errors: list[OSError] = []
         self._background.shutdown()
+        if state == "complete":
+            self._take_out_absent()
         for close in (*(writer.close for writer in self._writers.values()), self._log_last, self._close_log):
             # The last frame is complete only if all outputs could be closed.
             if errors and close == self._log_last:
@@ -283,6 +288,13 @@ class Recording:
         self._lock.close()
         if errors:
             raise errors[0]
+
+    def _take_out_absent(self) -> None:
+        """Frames of the log that had to be made again, and did not come until the end of the source."""
+        self.absent = sorted(set().union(*self._lacking.values()))
+        self._changed |= dict.fromkeys(self.absent)
+        self.frames -= len(self.absent)
+        self.lost -= sum(self._logged[index].lost_before for index in self.absent)
 
     def _close_log(self) -> None:
         self._log.close()

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import math
 import re
@@ -155,7 +154,7 @@ class RunRequest:
             fps = None if source.fps is None else source.fps / self.every
             outputs = _outputs(self.save, opened.rig, warn)
             start_s, stop_s = _span(source, self.start, self.stop, resume)
-            settings = opened.settings_of_rig(self.settings(), self.assignments, self.source.cameras.calib_name)
+            settings = opened.settings_of_rig(self.settings(), self.assignments)
             # A frame builds on the one before if it is averaged with it, or takes over where its rows were.
             remembers = self.average_frames and (settings.smoothing > 0 or settings.align_rows == "auto")
             plan = RecordingPlan(
@@ -165,7 +164,7 @@ class RunRequest:
             about = {
                 "bdis": __version__,
                 "source": _about_source(self.source, source),
-                "calib_sha256": [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.source.cameras.calib],
+                "calib_sha256": opened.calib_sha256,
                 "rectified_here": opened.is_rectified_here,
                 "preset": self.preset,
                 "settings": asdict(settings),

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...common.arrays import Array
 from ...common.optional import require
-from .source import OpenOptions, Source, SourceKind, SourceLost, StereoFrame
+from .source import OpenOptions, Source, SourceKind, SourceLost, StereoFrame, check_fps
 from .views import Splitter
 
 
@@ -30,6 +30,8 @@ class CameraSource(Source):
     is_live = True
 
     def __init__(self, devices: list[int | str], splitter: Splitter, *, fps: float | None = None, color: bool = True):
+        if fps is not None:
+            check_fps(fps)
         self.name = " and ".join(f"camera {device}" for device in devices)
         self._devices, self._split, self._requested_fps, self._color = devices, splitter, fps, color
         self._captures: list[Any] = []

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
+from statistics import median_low
 from typing import Any
 
 import numpy as np
 
-from ...cameras.formats import read_calibration
+from ...cameras.given_cameras import GivenCameras
+from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...common.arrays import Array
 from ...evaluation.datasets import KINDS, Dataset, open_dataset
-from ...evaluation.datasets.folder import CALIBRATIONS
+from ...evaluation.datasets.folder import calibrations_in
 from ...evaluation.datasets.frame import in_order
 from ...files.images import IMAGE_ENDINGS, read_image
 from .fingerprint import fingerprint
@@ -57,11 +60,32 @@ class FolderSource(NumberedSource):
 
     def __init__(self, name: str, pairs: Sequence[Pair], folder: Path | None = None, fps: float = DEFAULT_FPS):
         super().__init__(name, len(pairs), fps)
-        self._pairs, self._folder = pairs, folder
+        self._pairs = pairs
+        self._calibrations = [] if folder is None else calibrations_in(folder)
+        self._camera: Rectifier | Rig | None = None
 
     @property
     def rig(self) -> Rig | None:
-        return None if self._folder is None else rig_in(self._folder)
+        """The cameras of rectified images; None of raw ones, which are not what the rig of :attr:`camera` sees."""
+        return self.camera if isinstance(self.camera, Rig) else None
+
+    @property
+    def camera(self) -> Rectifier | Rig | None:
+        if self._camera is None and self._calibrations:
+            loaded = GivenCameras((self._calibrations[0],)).load(self._readable_pairs())
+            self._camera = loaded.rig if loaded.raw is None else loaded.raw.rectify()
+        return self._camera
+
+    @property
+    def calibrations(self) -> list[Path]:
+        return self._calibrations
+
+    @property
+    def remarks(self) -> list[str]:
+        left, right = self._pairs[0]
+        if len(self._pairs) == 1 or left is None or right is None or _key(left) == _key(right):
+            return []
+        return [f"the names of left and right differ: paired by their order, such as {left.name} and {right.name}"]
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -73,6 +97,18 @@ class FolderSource(NumberedSource):
             missing, other = ("left", right) if left is None else ("right", left)
             raise ValueError(f"there is no {missing} image for {other}")
         return read_image(left), read_image(right)
+
+    def _readable_pairs(self) -> Iterator[tuple[Array, Array]]:
+        count = 0
+        for index in range(len(self._pairs)):
+            try:
+                pair = self._load(index)
+            except (OSError, ValueError):
+                continue  # it is lost, and told when it is read
+            yield pair
+            count += 1
+        if not count:
+            raise ValueError(f"{self.name} has no frames that can be used")
 
 
 class PictureSource(NumberedSource):
@@ -186,7 +222,7 @@ def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
     """Pair the files of both views.
 
     Files whose names differ only in left and right belong together.  If there are no such files at all, the first
-    left one and the first right one do, and so on.
+    left one and the first right one do, and so on, unless the numbers in their names say otherwise.
 
     Parameters
     ----------
@@ -201,8 +237,9 @@ def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
     Raises
     ------
     ValueError
-        No names correspond, and there are more files of one view than of the other; or two files of a view have the
-        same name but for their endings, so that it is not known which of them belongs to the other view.
+        No names correspond, and there are more files of one view than of the other, or numbers in their names say that
+        a frame is missing in each; or two files of a view have the same name but for their endings, so that it is not
+        known which of them belongs to the other view.
 
     Examples
     --------
@@ -216,6 +253,7 @@ def pairs_of(lefts: Sequence[Path], rights: Sequence[Path]) -> list[Pair]:
                 f"{len(lefts)} left and {len(rights)} right images whose names do not correspond, such as "
                 f"{lefts[0].name if lefts else 'none'} and {rights[0].name if rights else 'none'}"
             )
+        _check_numbers(lefts, rights)
         return list(zip(lefts, rights))
     for paths, by_key in ((lefts, left_by_key), (rights, right_by_key)):
         if twice := next((path for path in paths if by_key[_key(path)] != path), None):
@@ -233,12 +271,41 @@ def images_in(folder: Path) -> list[Path]:
     return in_order(path for path in files if path.suffix.lower() in IMAGE_ENDINGS)
 
 
-def rig_in(folder: Path) -> Rig | None:
-    """The rig in a calibration file of a folder, or None if there is none for rectified cameras."""
-    for path in (folder / name for name in CALIBRATIONS):
-        if path.is_file() and read_calibration(path).rectified is not None:
-            return Rig.load(path)
-    return None
+def _check_numbers(lefts: Sequence[Path], rights: Sequence[Path]) -> None:
+    """Refuse pairs by their order of which numbers, such as time stamps, say that they are of different moments."""
+    left_numbers, right_numbers = _numbers_in(lefts), _numbers_in(rights)
+    if left_numbers is None or right_numbers is None:
+        return
+    steps = [after - before for view in (left_numbers, right_numbers) for before, after in pairwise(view)]
+    step, apart = median_low(steps), [right - left for left, right in zip(left_numbers, right_numbers)]
+    # Numbers of both views that go over the same range are of the same clock; others, such as those of two counters,
+    # are apart by something.
+    is_one_clock = max(min(left_numbers), min(right_numbers)) <= min(max(left_numbers), max(right_numbers))
+    usual = 0 if is_one_clock else median_low(apart)
+    for left, right, each in zip(lefts, rights, apart):
+        if 2 * abs(each - usual) > step > 0:
+            raise ValueError(
+                f"{left.name} and {right.name} would be a pair by their order, but not by their numbers, which are "
+                f"{each} apart instead of about {usual}, in steps of {step}: a frame may be missing in each view. Give "
+                "both files of every pair the same name"
+            )
+
+
+def _numbers_in(paths: Sequence[Path]) -> list[int] | None:
+    """A number per file, of the digits in names that are not the same in all; None if there are none.
+
+    >>> _numbers_in([Path("cam0_59-960.png"), Path("cam0_60-000.png")])
+    [59960, 60000]
+    """
+    found = [re.findall(r"\d+", path.stem) for path in paths]
+    if len({len(digits) for digits in found}) != 1:
+        return None
+    numbers = [0] * len(found)
+    for column in zip(*found):
+        if len(set(column)) > 1:
+            width = max(map(len, column))
+            numbers = [10**width * number + int(digits) for number, digits in zip(numbers, column)]
+    return numbers if len(set(numbers)) > 1 else None
 
 
 def _key(path: Path) -> str:

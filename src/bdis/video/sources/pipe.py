@@ -5,14 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import re
-import select
 import stat
 from dataclasses import dataclass, field
 
 from ...common.optional import require
-from ...common.reading import check_pixels
+from ...common.reading import check_pixels, wait_for_writer
 
-WAIT_S = 10.0  # for the first bytes, and between two of them
 CONTAINERS = {"y4m": "yuv4mpegpipe", "nut": "nut"}  # and their names in FFmpeg
 EXAMPLE = "y4m, nut, or rawvideo:WIDTHxHEIGHT:PIXELS:FPS such as rawvideo:1280x480:rgb24:25"
 _RAW = re.compile(r"rawvideo:(\d{1,5})x(\d{1,5}):([a-z0-9]+):(\d+(?:\.\d+)?)", re.ASCII)
@@ -132,7 +130,7 @@ class Pipe:
     Raises
     ------
     OSError
-        It cannot be opened, or nobody writes to it for ``WAIT_S``.
+        It cannot be opened, or nobody writes to it for :data:`bdis.common.reading.PIPE_WAIT_S`.
     """
 
     def __init__(self, place: str):
@@ -147,18 +145,15 @@ class Pipe:
                 self._handle = os.dup(descriptor)
             except OSError as error:
                 raise OSError(error.errno, f"no such pipe: {error.strerror}", self.name) from None
-        self._poll = select.poll() if hasattr(select, "poll") else None  # Windows has none: there it may wait longer
-        if self._poll is not None:
-            self._poll.register(self._handle, select.POLLIN)
         try:
-            self._wait()
+            wait_for_writer(self._handle, self.name)
         except BaseException:
             self.close()
             raise
 
     def read(self, size: int) -> bytes:
         """At most ``size`` bytes; none at the end."""
-        self._wait()
+        wait_for_writer(self._handle, self.name)
         content = os.read(self._handle, size)
         self.count += len(content)
         return content
@@ -167,8 +162,3 @@ class Pipe:
         if self._handle >= 0:
             os.close(self._handle)
         self._handle = -1
-
-    def _wait(self) -> None:
-        if self._poll is not None and not self._poll.poll(1e3 * WAIT_S):
-            reason = f"nobody has written to this pipe for {WAIT_S:g} s; start its writer first"
-            raise OSError(errno.ETIMEDOUT, reason, self.name)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -93,8 +94,12 @@ class Source(ABC):
         The rectified cameras, if the source knows them.
     camera : Rectifier, Rig or None
         What rectifies the frames, if the source knows raw cameras; else ``rig``.
+    calibrations : list of Path
+        Calibration files that lie beside the images.  ``camera`` is what the first one means for them.
     remarks : list of str
         What the user should know about how the source was understood; known after the first frame.
+    warnings : sequence of str
+        Why the views may not belong together; known after the first frame.
     layout : str or None
         How both views are arranged in one picture ("side-by-side" or "top-bottom"), known after the first frame;
         None if each view has a picture of its own.
@@ -138,8 +143,16 @@ class Source(ABC):
         return self.rig
 
     @property
+    def calibrations(self) -> list[Path]:
+        return []
+
+    @property
     def remarks(self) -> list[str]:
         return []
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return ()
 
     @property
     def layout(self) -> str | None:
@@ -239,6 +252,12 @@ class Source(ABC):
         return iter(self.read, None)  # unlike a generator, it can continue after a BadFrame
 
 
+def check_fps(fps: float) -> None:
+    """Raise ValueError if nothing has so many frames per second."""
+    if not 0 < fps < 1e6:
+        raise ValueError(f"fps is {fps:g}; expected a number above 0")
+
+
 class NumberedSource(Source):
     """A source whose frames can be loaded by number, such as a folder of images.
 
@@ -253,8 +272,7 @@ class NumberedSource(Source):
     """
 
     def __init__(self, name: str, length: int, fps: float = DEFAULT_FPS):
-        if not 0 < fps < 1e6:
-            raise ValueError(f"fps is {fps:g}; expected a number above 0")
+        check_fps(fps)
         self.name, self._length, self._fps, self._next = name, length, float(fps), 0
 
     @property

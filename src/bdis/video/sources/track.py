@@ -116,6 +116,12 @@ class Track:
         return self._fps
 
     @property
+    def start_s(self) -> float:
+        """Time stamp of the first frame in the file, s; all other times count from it."""
+        self._open()
+        return self._start_s
+
+    @property
     def seeks_quickly(self) -> bool:
         self._open()
         return not self._counts_frames

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from .pipe import is_pipe, parse_pipe_format
@@ -97,6 +98,7 @@ class TwoVideoSource(Source):
         self._lost_left: int  # left frames that were reported as lost, and whose partners were not met yet
         self._is_out_of_step: bool  # frames of a video without times were lost
         self._is_over: bool
+        self._warnings: tuple[str, ...] = ()
         self._reset()
 
     @property
@@ -119,8 +121,13 @@ class TwoVideoSource(Source):
     def seeks_quickly(self) -> bool:
         return all(track.seeks_quickly for track in self._tracks)
 
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self._warnings
+
     def read(self) -> StereoFrame | None:
         self._check_rates()
+        self._check_starts()
         while not self._is_over:
             left, right = self._take(0), self._take(1)
             if left is None or right is None:
@@ -213,6 +220,15 @@ class TwoVideoSource(Source):
             raise ValueError(
                 f"{names[0]} has {left:g} frames per second but {names[1]} has {right:g}; convert one of them first"
             )
+
+    def _check_starts(self) -> None:
+        left, right = self._tracks
+        if self.is_live or not (left.has_own_times and right.has_own_times):
+            return
+        apart_s = abs(left.start_s - right.start_s)
+        if apart_s > PAIR_TOLERANCE / self.fps:
+            begin = f"the videos begin {apart_s:.3f} s apart by their time stamps"
+            self._warnings = (f"{begin}; they are paired as if they began together",)
 
     def _check_lengths(self, left: Picture | None, right: Picture | None) -> None:
         """Report that one video ended before the other, given what was last read of each."""

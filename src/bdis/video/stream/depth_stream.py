@@ -123,7 +123,8 @@ class DepthStream:
     at_end : {"stop", "loop", "wait"}
         At the end of a file, end the stream, start again, or pause until :meth:`seek`.
     report : callable, optional
-        Called with a sentence for every lost frame and every retry.  Default: they are logged as warnings.
+        Called with a sentence for every lost frame and every retry, and with the warnings of the source.  Default: they
+        are logged as warnings.
 
     Attributes
     ----------

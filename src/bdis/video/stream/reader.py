@@ -56,7 +56,7 @@ class Reader:
     statistics : StatisticsCollector
         Counts damaged frames and retries.
     report : callable
-        Called with a sentence for every lost frame and every retry.
+        Called with a sentence for every lost frame and every retry, and with the warnings of the source.
     discard_queued : callable
         Called without arguments after a seek, to discard the frames that were read before it.
     start_s, start_index, stop_s, every, paced, at_end
@@ -126,6 +126,9 @@ class Reader:
                 if not self._continues_after_end():
                     return None
                 continue
+            if not self._has_read:
+                for text in self.source.warnings:
+                    self._report(text)
             self._count, self._has_read = self._count + 1, True
             if (self._count - 1) % self._every:
                 continue
