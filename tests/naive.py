@@ -2,8 +2,9 @@
 
 `match` at the end of the file is the whole method: Figure 1 of the paper, and after it what goes beyond the paper.  Its
 steps are in ``naive_steps.py`` (the paper's) and, beyond the paper, ``naive_labels.py``, ``naive_surface.py``,
-``naive_detail.py``, ``naive_highlights.py``, ``naive_variational.py`` and ``naive_video.py``.  Nothing here is shared
-with the kernels but the settings.  Images and maps are float64 arrays (height, width); unknown is NaN.
+``naive_detail.py``, ``naive_filled.py``, ``naive_highlights.py``, ``naive_variational.py`` and ``naive_video.py``.
+Nothing here is shared with the kernels but the settings.  Images and maps are float64 arrays (height, width); unknown
+is NaN.
 """
 
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 
 from tests import (
     naive_detail,
+    naive_filled,
     naive_highlights,
     naive_labels,
     naive_rows,
@@ -212,27 +214,28 @@ def add_detail(levels, labels, surface, known, surface_variance, settings):
 
 def judge_detail(settled, labels, image, surface, uneven_rows, settings):
     """Disparity and variance at full resolution, and by how much the images differ there; what the right camera does
-    not see is unknown, or lies with the background.
+    not see is unknown, or is a guess.
     """
     detail, known, surface_variance, is_blank = settled
     wide = naive_detail.enlarged(surface, 2**settings.finest_level, detail.shape)
     differences, strengths = naive_detail.gradient_differences(*image.images, detail, is_blank)
     mismatch = naive_detail.mismatch(differences, strengths, image.scale)
-    weights = naive_surface.DENSE_WEIGHTS if settings.dense else naive_surface.DETAIL_WEIGHTS
     precision = naive_detail.precision(strengths, image.scale)
     coherence = naive_detail.coherence(differences, strengths, image.scale)
     by_texture = naive_detail.noise_over_texture(differences, strengths, image.scale)
     variance = naive_detail.variance(
-        detail, wide, labels, precision, surface_variance, mismatch, coherence, by_texture, uneven_rows, weights
+        detail, wide, labels, precision, surface_variance, mismatch, coherence, by_texture, uneven_rows,
+        naive_surface.DETAIL_WEIGHTS,
     )
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
+    is_guess = is_covered | naive_detail.unmatched(detail, mismatch)
     if settings.dense:
-        disparity, doubt = naive_detail.fill_covered(disparity, is_covered)
-        variance = variance + doubt
+        disparity = naive_detail.fill_covered(disparity, is_covered)
+        is_guess |= naive_detail.unmatched_by_surface(disparity, surface_variance, settings.min_surface_probability)
     else:
-        disparity = np.where(is_covered | naive_detail.unmatched(detail, mismatch), np.nan, disparity)
-    return disparity, variance, naive_detail.sizes(differences, image.scale)
+        disparity = np.where(is_guess, np.nan, disparity)
+    return disparity, variance, naive_detail.sizes(differences, image.scale), is_guess
 
 
 # --- Beyond the paper: the finest level once more, along a smooth surface --------------------------------------------
@@ -436,11 +439,20 @@ def match(left, right, settings, previous=None, masks=(None, None)):
         moved = [level.moved(rows) for level in levels]
         known = ~np.isnan(disparity)
         settled, nearest = add_detail(moved, labels, surface, known, variance, settings)
-        disparity, variance, differences = judge_detail(settled, nearest, moved[-1], surface, rows.uneven, settings)
+        disparity, variance, differences, is_guess = judge_detail(
+            settled, nearest, moved[-1], surface, rows.uneven, settings
+        )
         follows_law = True
     variance = settings.sigma_scale**2 * variance
+    largest = (0.35 * left.shape[1]) ** 2  # nothing is known of it
     if labels is not None:
-        variance = np.minimum(variance, (0.35 * left.shape[1]) ** 2)  # nothing is known of it
+        variance = np.minimum(variance, largest)
+    if labels is not None and settings.dense:
+        is_guess |= ~seen[0] | (naive_surface.probability_of(variance) < settings.min_probability)
+        sure = np.where(is_guess, np.nan, disparity)
+        is_guess |= naive_detail.is_beside_unknown(sure, differences, settings.max_difference)
+        disparity, of_guesses = naive_filled.fill(disparity, ~is_guess)
+        variance = np.where(is_guess, np.minimum(settings.sigma_scale**2 * of_guesses, largest), variance)
     if follows_law:
         probability = naive_surface.probability_of(variance)
     if settings.smoothing and not settings.dense:

@@ -6,6 +6,7 @@ maps float64; unknown is NaN.
 
 import numpy as np
 
+from tests import naive_surface
 from tests.naive_labels import fill_from_background, shifted
 
 RADIUS = 2  # px, windows are 5x5
@@ -191,15 +192,22 @@ def is_beside_unknown(disparity, sizes, largest):
 
 
 def fill_covered(disparity, is_covered):
-    """Background beside covered pixels in their place, and the variance that the step to the foreground adds."""
-    filled, doubt = disparity.copy(), np.zeros(disparity.shape)
+    """Background beside covered pixels in their place."""
+    filled = disparity.copy()
     for y, x in zip(*np.nonzero(is_covered)):
         (left,) = np.nonzero(~is_covered[y, :x])
         (right,) = np.nonzero(~is_covered[y, x:])
         beside = [disparity[y, at] for at in [*left[-1:], *(x + right[:1])]]
         filled[y, x] = min(beside)
-        doubt[y, x] = (max(beside) - min(beside)) ** 2 / 4
-    return filled, doubt
+    return filled
+
+
+def unmatched_by_surface(disparity, surface_variance, min_probability):
+    """Guesses: the surface is not probable enough, or leads outside the right image."""
+    width = disparity.shape[1]
+    place = np.arange(width) - disparity
+    is_outside = (place < -0.5) | (place > width - 0.5)
+    return is_outside | (naive_surface.probability_of(surface_variance) < min_probability)
 
 
 # --- How sure is a pixel --------------------------------------------------------------------------------------------

@@ -269,11 +269,12 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     images = [rng.normal(0, 60, size) for _ in range(2)]
     for image in images:  # one part has no texture, and matches
         image[:, size[1] // 3 :] *= 0.05
-    disparity, probability, variance = before.astype(np.float32), np.ones(size, np.float32), np.empty(size, np.float32)
+    of_surface = np.where(rng.random(size) < 0.2, 9.0, 1.0).astype(np.float32)
+    disparity, probability, variance = before.astype(np.float32), of_surface.copy(), np.empty(size, np.float32)
     result = Maps(disparity=disparity, probability=probability, width=size[1])
     rules = DetailRules(
-        smallest=-1.0, largest=12.0, largest_variance=1e6, min_probability=0.1, is_dense=is_dense, is_given=False,
-        has_variance=True, judges_variance=True, unfitted=9.0,
+        smallest=-1.0, largest=12.0, largest_variance=1e6, min_probability=0.1, min_surface_probability=0.3,
+        is_dense=is_dense, is_given=False, has_variance=True, judges_variance=True, unfitted=9.0,
     )  # fmt: skip
     surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
     weights = {"surface": 0.5, "joint": 0.4, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "hole": 0.3,
@@ -300,7 +301,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     by_texture = naive_detail.noise_over_texture(differences, strengths, 1.0)
     in_order = list(weights.values())[:12]
     doubt = naive_detail.variance(
-        detail, surface, labels, precision, 1.0, mismatch, coherence, by_texture, 0.04, in_order
+        detail, surface, labels, precision, of_surface, mismatch, coherence, by_texture, 0.04, in_order
     )
     is_covered, is_unmatched = naive_detail.covered(expected, mismatch), naive_detail.unmatched(detail, mismatch)
     assert is_covered.any()
@@ -308,16 +309,14 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     assert (is_unmatched & ~is_covered).any()
     assert size[1] < 20 or not is_unmatched.all()
     if is_dense:
-        expected, more = naive_detail.fill_covered(expected, is_covered)
-        doubt = doubt + more
-    else:
-        expected = np.where(is_covered | is_unmatched, np.nan, expected)
+        expected = naive_detail.fill_covered(expected, is_covered)
+        is_unmatched = is_unmatched | naive_detail.unmatched_by_surface(expected, of_surface, 0.3)
     probable = naive_surface.probability_of(doubt) >= 0.1
     assert not probable.all()
-    expected = np.where(probable, expected, np.nan)
-    np.testing.assert_allclose(disparity, expected, atol=1e-6)
-    known = ~np.isnan(expected)
-    np.testing.assert_allclose(variance, np.where(known, doubt, np.nan), rtol=1e-4)
+    known = ~np.isnan(expected) & probable & ~is_covered & ~is_unmatched
+    kept = np.ones(size, bool) if is_dense else known  # guesses have the probability 0
+    np.testing.assert_allclose(disparity, np.where(kept, expected, np.nan), atol=1e-6)
+    np.testing.assert_allclose(variance, np.where(kept, doubt, np.nan), rtol=1e-4)
     np.testing.assert_allclose(probability, np.where(known, naive_surface.probability_of(doubt), 0), atol=2e-5)
     sizes = np.where(known, naive_detail.sizes(differences, 1.0), UNKNOWN)
     np.testing.assert_allclose(found.sizes[:, PAD : PAD + size[1]], sizes, rtol=1e-4, atol=1e-4)
@@ -326,9 +325,10 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("is_dense", [False, True], ids=["holes", "dense"])
 @pytest.mark.parametrize("has_variance", [False, True], ids=["disparity", "variance"])
 @pytest.mark.parametrize("size", [(20, 33), (2, 64), (1, 16), (30, 47), (9, 100)], ids=str)
-def test_pixels_that_differ_beside_unknown_ones_are_unknown(size, has_variance, threads):
+def test_pixels_that_differ_beside_unknown_ones_are_unknown(size, has_variance, is_dense, threads):
     rng = np.random.default_rng(2)
     disparity = np.where(rng.random(size) < 0.4, np.nan, rng.uniform(0, 9, size)).astype(np.float32)
     sizes = rng.uniform(0, 12, size)
@@ -339,10 +339,12 @@ def test_pixels_that_differ_beside_unknown_ones_are_unknown(size, has_variance, 
     sizes = padded(np.where(np.isnan(disparity), UNKNOWN, sizes)).astype(np.float32)
     differences = Differences(sizes=sizes, largest=2.0)
     result, of = Maps(disparity=disparity, probability=probability, width=size[1]), Map(values=variance, width=size[1])
-    Threads(threads).run(lambda crew: kernels.leave_out_beside_unknown(differences, result, of, has_variance, crew))
-    np.testing.assert_array_equal(disparity, np.where(expected, np.nan, before[0]))
+    Threads(threads).run(
+        lambda crew: kernels.leave_out_beside_unknown(differences, result, of, has_variance, is_dense, crew)
+    )
+    np.testing.assert_array_equal(disparity, np.where(expected & (not is_dense), np.nan, before[0]))
     np.testing.assert_array_equal(probability, np.where(expected, 0, before[1]))
-    np.testing.assert_array_equal(variance, np.where(expected & has_variance, np.nan, before[2]))
+    np.testing.assert_array_equal(variance, np.where(expected & has_variance & (not is_dense), np.nan, before[2]))
 
 
 @pytest.mark.parametrize("color", [False, True], ids=["grey", "RGB"])

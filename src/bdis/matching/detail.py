@@ -14,13 +14,14 @@ from ..vector.crew import Crew
 from ..vector.records import for_members
 from ..vector.repeated import Repeated, make_calls
 from . import kernels
-from .certainty import doubt_weights, largest_variance, unfitted_variance
+from .certainty import doubt_weights, fill_rules, largest_variance, unfitted_variance
 from .enlarge import Enlarge
 from .fusion import empty_map, empty_maps
 from .kernels.beside_unknown import Differences
 from .kernels.covered import CoveredLine, DetailRules
 from .kernels.detail import BLOCK, Blocks, Candidates, DetailLine
 from .kernels.doubt import KEPT, SUMS, Cues, DoubtLine
+from .kernels.filled import FillLine, KnownBlocks
 from .kernels.highlights import SATURATED, HighlightLine, Highlights
 from .kernels.labels import PaddedMap
 from .kernels.layout import PAD, Map, image_stride, map_stride
@@ -113,11 +114,12 @@ class Detail:
         self._doubt = for_members([doubt_line(width, arena) for _ in threads])
         self._rings = for_members([HighlightLine(rows=arena.zeros((1, 32), np.int32)) for _ in threads])
         self._takes_sides = settings.sides and not judges_given
-        self._leaves_out = not (settings.dense or judges_given)  # else every pixel keeps its disparity
+        self._leaves_out = not judges_given  # else every pixel keeps its disparity
+        self._fills = settings.dense and not judges_given
         self._settles_highlights = settings.highlights and not judges_given
         self._disparity, self._spans = empty_map(height, width, arena), whole_spans(height, width, arena)
         self.refinement: VariationalRefinement | None = None
-        self._weights = doubt_weights(judges_given, settings.dense, settings.sigma_scale)
+        self._weights = doubt_weights(judges_given, settings.sigma_scale)
         if settings.refinement_rounds and not judges_given:
             self.refinement = VariationalRefinement(
                 left, right, seen_left, seen_right, self._disparity, self._spans, settings, arena
@@ -131,13 +133,17 @@ class Detail:
             smallest=-math.inf if judges_given else settings.min_disparity,
             largest=math.inf if judges_given or settings.max_disparity is None else settings.max_disparity,
             largest_variance=largest_variance(width),
-            min_probability=0.0 if judges_given or settings.dense else settings.min_probability,
-            is_dense=settings.dense,
+            min_probability=0.0 if judges_given else settings.min_probability,
+            min_surface_probability=settings.min_surface_probability,
+            is_dense=self._fills,
             is_given=judges_given,
             has_variance=bool(settings.variance),
             judges_variance=settings.variance is True,
             unfitted=unfitted_variance(settings) * 4**finest,
         )
+        self._fill_rules = fill_rules(settings, width)
+        self._known = known_blocks(down, across, arena) if self._fills else None
+        self._fill_lines = for_members([fill_line(width, arena) for _ in threads])
         self.given: Array | None = None
         self._calls = Repeated()
         self._given = empty_padded_map(self._disparity, arena) if judges_given else None
@@ -183,8 +189,13 @@ class Detail:
         )  # fmt: skip
         if self._leaves_out:
             kernels.leave_out_beside_unknown(
-                self._differences, self._result, self._variance, self._rules.has_variance, crew
+                self._differences, self._result, self._variance, self._rules.has_variance, self._fills, crew
             )
+        if self._known is not None:
+            kernels.fill_unknown(
+                self._result, self._variance, self._seen, self._known, self._fill_rules, self._fill_lines, has_hidden,
+                crew,
+            )  # fmt: skip
 
     def _take_given(self, filled: PaddedMap, crew: Crew) -> None:
         """What was given becomes the result; what is unknown around it lies with the background."""
@@ -206,6 +217,8 @@ class Detail:
             found.append(kernels.settle_highlights)
         if self._leaves_out:
             found.append(kernels.leave_out_beside_unknown)
+        if self._fills:
+            found.append(kernels.fill_unknown)
         return [*found, kernels.find_spans, kernels.write_detail, make_calls]
 
 
@@ -215,6 +228,20 @@ def covered_line(width: int, arena: Arena) -> CoveredLine:
         claims=arena.zeros((1, map_stride(width) + LANES), np.int32),
         is_covered=arena.zeros((1, map_stride(width)), np.uint8),
     )
+
+
+def known_blocks(down: int, across: int, arena: Arena) -> KnownBlocks:
+    """Room for what is known of a picture of so many blocks."""
+    low, high, low_around, high_around, span, steps = (arena.zeros((down, across), np.float32) for _ in range(6))
+    return KnownBlocks(
+        low=low, high=high, low_around=low_around, high_around=high_around, range=span, steps=steps,
+        slope=arena.zeros((1, 1), np.float32),
+    )  # fmt: skip
+
+
+def fill_line(width: int, arena: Arena) -> FillLine:
+    """Room for one thread to fill a row of ``width`` px."""
+    return FillLine(values=arena.zeros((2, map_stride(width) + LANES), np.float32))
 
 
 def doubt_line(width: int, arena: Arena) -> DoubtLine:

@@ -14,6 +14,7 @@ from .enlarge import (
     hide_unseen,
     hide_unseen_variance,
 )
+from .filled import fill_unknown
 from .fusion import fill_variance, fuse, fuse_by_residual, fuse_variance
 from .highlights import leave_out_highlights, settle_highlights
 from .label_claims import keep_what_both_see
@@ -69,6 +70,7 @@ __all__ = [
     "enlarge_map",
     "enlarge_maps",
     "fill_from_background",
+    "fill_unknown",
     "fill_variance",
     "find_spans",
     "fuse",

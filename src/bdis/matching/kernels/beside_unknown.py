@@ -54,9 +54,12 @@ def count_unknown(sizes, y, at, height):
 
 @kernel
 def leave_out_beside_unknown(
-    differences: Differences, result: Maps, variance: Map, has_variance: bool, crew: Crew
+    differences: Differences, result: Maps, variance: Map, has_variance: bool, is_dense: bool, crew: Crew
 ) -> None:
-    """Pixels that differ, with unknown ones around them, become unknown."""
+    """Pixels that differ, with unknown ones around them, become unknown.
+
+    ``is_dense``: they keep what they have as a guess, of probability 0.
+    """
     sizes, height, width = differences.sizes, result.disparity.shape[0], result.width
     unknown, none = splat(float32(np.nan)), splat(float32(0))
     largest, eight_times = splat(float32(differences.largest)), splat(float32(8 * differences.largest))
@@ -73,8 +76,10 @@ def leave_out_beside_unknown(
             is_left_out = size * count_unknown(sizes, y, uint64(PAD) + at, height) > eight_times
             if not any_lane(is_left_out):
                 continue
-            store(result.disparity, row, at, select(is_left_out, unknown, load(result.disparity, row, at)))
             store(result.probability, row, at, select(is_left_out, none, load(result.probability, row, at)))
+            if is_dense:
+                continue
+            store(result.disparity, row, at, select(is_left_out, unknown, load(result.disparity, row, at)))
             if has_variance:
                 store(variance.values, row, at, select(is_left_out, unknown, load(variance.values, row, at)))
     meet(crew)

@@ -55,8 +55,11 @@ class DetailRules(Record):
         px^2, where nothing is known of a disparity.
     min_probability : float
         Less probable pixels are unknown.
+    min_surface_probability : float
+        Where every pixel keeps a disparity, also those where the surface is less probable.
     is_dense : bool
-        Every pixel keeps a disparity: what is covered in the right image lies with the background.
+        Every pixel keeps a disparity, and unknown ones have the probability 0 until they are filled; what is covered in
+        the right image lies with the background.
     is_given : bool
         Every disparity stays as it is: what the right camera does not see is only less sure.
     has_variance, judges_variance : bool
@@ -69,6 +72,7 @@ class DetailRules(Record):
     largest: float
     largest_variance: float
     min_probability: float
+    min_surface_probability: float
     is_dense: bool
     is_given: bool
     has_variance: bool
@@ -229,8 +233,8 @@ def mark_covered(detail, disparity, mismatch, y, width, claims, is_covered, is_g
 
 
 @inner
-def fill_covered(values, y, width, is_covered, variance):
-    """Covered pixels take the background beside them, and may be wrong by half the step to the foreground."""
+def fill_covered(values, y, width, is_covered):
+    """Covered pixels take the background beside them."""
     row, nothing = uint64(y), uint64(0)
     last = float32(np.nan)
     for x in range(nothing, uint64(width)):  # from the left
@@ -243,19 +247,15 @@ def fill_covered(values, y, width, is_covered, variance):
         x = uint64(width - 1 - k)
         if is_covered[nothing, x] != COVERED:
             last = values[row, x]
-            continue
-        before = values[row, x]
-        step = last - before if last == last and before == before else float32(0)
-        if before != before or last < before:
+        elif last < values[row, x] or np.isnan(values[row, x]):
             values[row, x] = last
-        variance[nothing, x] += float32(0.25) * step * step
 
 
 @inner
 def doubt_unseen(is_covered, width, rules, weights, disparity, y, variance):
     """What the right camera does not see is unknown, or less sure if it keeps a disparity."""
     row, nothing, seen = uint64(y), uint64(0), splat(int32(SEEN))
-    if rules.is_given or rules.is_dense:
+    if rules.is_given:
         more, none = splat(float32(weights.unseen)), splat(float32(0))
         for x in range(nothing, uint64(width), uint64(LANES)):
             unseen = load(is_covered, nothing, x) > seen
@@ -284,13 +284,29 @@ def write_disparities(detail, y, width, smallest, largest, result):
 
 
 @inner
-def write_law(line, result, y, variance, rules, sizes):
+def mark_guessed(surface_variance, disparity, y, width, is_covered, rules):
+    """Mark also what was not matched in a row: where the surface crosses a hole, or leaves the right image."""
+    row, nothing, half, x = uint64(y), uint64(0), splat(float32(0.5)), 0
+    seen, alone, least = splat(int32(SEEN)), splat(int32(ALONE)), splat(float32(rules.min_surface_probability))
+    while x < width:
+        x = min(x, width - LANES)
+        at = uint64(x)
+        place = to_float(lane_numbers() + splat(int32(x))) - load(disparity, row, at) + half
+        is_guess = (place < splat(float32(0))) | (place > splat(float32(width)))
+        is_guess = is_guess | (probability_of(load(surface_variance, row, at)) < least)
+        before = load(is_covered, nothing, at)
+        store(is_covered, nothing, at, select(is_guess & (before == seen), alone, before))
+        x += LANES
+
+
+@inner
+def write_law(line, result, y, variance, rules, is_covered, sizes):
     """Probability and, if asked for, variance of a row, where the result has a disparity that is probable enough; and
-    by how much the images differ there.
+    by how much the images differ there.  Guesses that stay have the probability 0.
     """
     row, width, zero, unknown = uint64(y), result.width, splat(float32(0)), splat(float32(np.nan))
     largest, least = splat(float32(rules.largest_variance)), splat(float32(rules.min_probability))
-    nothing, no_size, x = uint64(0), splat(float32(UNKNOWN)), 0
+    nothing, no_size, seen, x = uint64(0), splat(float32(UNKNOWN)), splat(int32(SEEN)), 0
     while x < width:
         x = min(x, width - LANES)
         at = uint64(x)
@@ -303,15 +319,17 @@ def write_law(line, result, y, variance, rules, sizes):
                 store(variance, row, at, unknown)
             continue
         probability = probability_of(value)
-        known = (disparity == disparity) & (probability >= least)
-        store(result.disparity, row, at, select(known, disparity, unknown))
+        known = kept = (disparity == disparity) & (probability >= least)
+        if rules.is_dense:
+            known, kept = known & (load(is_covered, nothing, at) == seen), disparity == disparity
+        store(result.disparity, row, at, select(kept, disparity, unknown))
         store(result.probability, row, at, select(known, probability, zero))
         store(sizes, row, uint64(PAD) + at, select(known, load(line.size, nothing, at), no_size))
         if rules.has_variance:
             if not rules.judges_variance:
                 value = load(variance, row, at)
                 value = select(value == value, value, splat(float32(rules.unfitted)))
-            store(variance, row, at, select(known, value, unknown))
+            store(variance, row, at, select(kept, value, unknown))
     end_row(sizes, row, width)
 
 
@@ -322,7 +340,7 @@ def write_detail(
 ) -> None:  # fmt: skip
     """Disparities of the result where it has any, how sure they are, and by how much the images differ there.
 
-    What the right camera does not see is unknown, or background.  In place of its probability ``result`` has the
+    What the right camera does not see is unknown, or a guess.  In place of its probability ``result`` has the
     variance of the surface, px^2.
     """
     width, disparity = detail.width, result.disparity
@@ -339,7 +357,10 @@ def write_detail(
             detail.values, disparity, doubt.mismatch, y, width, line.claims, line.is_covered, rules.is_given
         ):
             if rules.is_dense:
-                fill_covered(disparity, y, width, line.is_covered, doubt.variance)
-            doubt_unseen(line.is_covered, width, rules, weights, disparity, y, doubt.variance)
-        write_law(doubt, result, y, variance.values, rules, differences.sizes)
+                fill_covered(disparity, y, width, line.is_covered)
+            else:
+                doubt_unseen(line.is_covered, width, rules, weights, disparity, y, doubt.variance)
+        if rules.is_dense:
+            mark_guessed(result.probability, disparity, y, width, line.is_covered, rules)
+        write_law(doubt, result, y, variance.values, rules, line.is_covered, differences.sizes)
     meet(crew)
