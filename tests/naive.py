@@ -224,7 +224,15 @@ def judge_detail(settled, labels, image, surface, uneven_rows, settings):
     coherence = naive_detail.coherence(differences, strengths, image.scale)
     by_texture = naive_detail.noise_over_texture(differences, strengths, image.scale)
     variance = naive_detail.variance(
-        detail, wide, labels, precision, surface_variance, mismatch, coherence, by_texture, uneven_rows,
+        detail,
+        wide,
+        labels,
+        precision,
+        surface_variance,
+        mismatch,
+        coherence,
+        by_texture,
+        uneven_rows,
         naive_surface.DETAIL_WEIGHTS,
     )
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)

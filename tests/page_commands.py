@@ -64,6 +64,7 @@ NOT_RUN = (
     ),
     Elsewhere(r'bdis run "igtl://plus-pc', "needs a server of OpenIGTLink", ("tests/video/test_igtl.py",)),
     Elsewhere(r".*(decklink|libndi|ndisrc|v4l2)", "needs a capture card, NDI or a camera"),
+    Elsewhere(r"ffmpeg -i (bars|gap)", "needs the program ffmpeg", ("tests/cameras/test_black_bars.py",)),
     Elsewhere(r"ns-train ", "needs Nerfstudio"),
     Elsewhere(r"dask (scheduler|worker) ", "run until they are ended", ("tests/cluster/processes.py",)),
     Elsewhere(r"bdis batch run .*(--tls|--slurm)", "needs certificates, or SLURM", ("tests/cluster/test_jobs.py",)),

@@ -57,6 +57,13 @@ def test_listening_for_other_machines_is_said(tmp_path, capsys):
     assert "can be read from other machines, without a password and not encrypted" in capsys.readouterr().err
 
 
+def test_that_web_pages_can_read_what_foxglove_gets_is_said(tmp_path, capsys):
+    assert run(["run", SMALL, *OPTIONS, "--foxglove", "0", "-o", str(tmp_path / "foxglove")]) == 0
+    assert "can be read by any web page that is open in a browser on this machine" in capsys.readouterr().err
+    assert run(["run", SMALL, *OPTIONS, "--igtl", "0", "-o", str(tmp_path / "igtl")]) == 0
+    assert "web page" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--igtl", "--foxglove"])
 def test_a_port_in_use_is_one_line_and_leaves_no_folder(tmp_path, capsys, option):
     with socket.socket() as taken:

@@ -203,6 +203,24 @@ def test_nothing_to_rectify_with(pair, calib, capsys, tmp_path):
     fails(capsys, ["match", *pair, *calib, "--rectify", "-o", tmp_path / "out"], 1, "nothing to rectify with")
 
 
+# --- Both views in one picture ----------------------------------------------------------------------------------------
+
+
+def test_bars_of_a_capture_card_made_everything_too_near_without_a_word(scene, tmp_path, capsys):
+    bar = np.zeros((HEIGHT, 16, 3), np.uint8)
+    for name, parts in {"plain": (scene.left, scene.right), "bars": (bar, scene.left, scene.right, bar)}.items():
+        bdis.write_image(tmp_path / f"{name}.png", np.hstack(parts))
+        arguments = [str(tmp_path / f"{name}.png"), "--layout", "side-by-side", "-o", str(tmp_path / name)]
+        assert run(["match", *arguments, "--format", "npy"]) == 0
+        said = capsys.readouterr().err
+        warnings = json.loads((tmp_path / name / "run.json").read_text())["warnings"]
+        if name == "plain":
+            assert warnings == []
+        else:
+            assert "warning: black bars of 16 px in the left and 0 px in the right view" in said
+            assert "remove the bars first" in warnings[0]
+
+
 # --- Real images ------------------------------------------------------------------------------------------------------
 
 

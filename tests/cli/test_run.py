@@ -311,6 +311,28 @@ def test_a_warning_that_begins_later_says_when(tmp_path, capsys, monkeypatch):
     assert answer["picture_warnings"] == read_manifest(tmp_path)["warnings"]
 
 
+@pytest.mark.parametrize("bars", ["outside", "between"])
+def test_bars_in_a_video_after_a_black_beginning_are_in_the_manifest(tmp_path, capsys, bars):
+    scene, bar = RenderedSource("tissue", frames=12, height=96, width=128), np.zeros((96, 16, 3), np.uint8)
+
+    def with_bars(index):
+        frame = scene.read()
+        left, right = frame.left, frame.right
+        if index < 5:
+            left = right = np.zeros_like(left)
+        parts = (bar, left, right, bar) if bars == "outside" else (left, bar, bar, right)
+        return np.hstack(parts[:2]), np.hstack(parts[2:])
+
+    video = write_video(tmp_path / "both.mp4", 12, pair=with_bars, options={"crf": "20"})
+    assert run(["run", str(video), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr()
+    assert said.err.count("black bars of") == 1
+    assert "black bars of" in said.out
+    (entry,) = [each for each in read_manifest(tmp_path / "out")["warnings"] if "black bars" in each["text"]]
+    assert entry["first_frame"] == 5
+    assert entry["frames"] >= 6
+
+
 def test_a_warning_is_about_no_more_frames_than_there_are(tmp_path):
     """8 of 5: a close look at a frame, which ends later, found what a glance at it had found."""
     source = "render:tissue,frames=5,height=240,width=320,vertical_shift_px=1.5"

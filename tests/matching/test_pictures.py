@@ -139,6 +139,25 @@ def test_unrelated_and_swapped_pictures_are_told_if_every_pixel_gets_a_disparity
     assert said(matcher, pair.left, pair.right) == ""
 
 
+@pytest.mark.parametrize("settings", [{"preset": "dis"}, {"preset": "paper", "fusion": "residual"}])
+def test_a_matcher_that_doubts_nothing_said_nothing_of_pictures_that_are_no_pair(pair, settings):
+    matcher = bdis.StereoMatcher(**settings)
+    assert said(matcher, pair.left, pair.right) == ""
+    assert "swapped" in said(matcher, pair.right, pair.left)
+    assert "mirrored" in said(matcher, pair.left, pair.right[:, ::-1])
+    assert "upside down" in said(matcher, pair.left, pair.right[::-1])
+    for seed in range(5):
+        other = render("tissue", 240, 320, seed=20 + seed)
+        assert "do both images show the same scene" in said(matcher, pair.left, other.right)
+
+
+@pytest.mark.parametrize("options", [{"noise": 5}, {"texture": 0.3}, {"blur": 2}, {"smoke": 0.4}, {"disparity_px": 60}])
+def test_a_matcher_that_doubts_nothing_is_silent_of_pairs_that_are_hard_to_match(options):
+    for kind in ("tissue", "colon", "instruments"):
+        pair = render(kind, 240, 320, seed=11, **options)
+        assert said(bdis.StereoMatcher("dis"), pair.left, pair.right) == ""
+
+
 def test_differently_exposed_pictures_are_told(pair, matcher):
     dark = np.maximum(pair.right // 2, 1)
     assert "the left image is 2.0 times as bright as the right one" in said(matcher, pair.left, dark)

@@ -51,6 +51,15 @@ def client(output, topics=tuple(messages.TOPICS)):
         yield connection, chosen
 
 
+def test_the_server_answers_any_web_page_so_that_the_warning_is_needed(output):
+    """When this fails, foxglove-sdk looks at the origin: then the warning can go."""
+    with websockets_client.connect(
+        f"ws://{output.address}", subprotocols=["foxglove.sdk.v1"], origin="https://evil.example", close_timeout=0.3
+    ) as page:
+        assert json.loads(page.recv(10))["op"] == "serverInfo"
+    assert "any web page" in output.risk
+
+
 def received(connection, chosen, count):
     """So many messages: their bytes by topic."""
     found = {}

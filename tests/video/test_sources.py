@@ -343,6 +343,12 @@ def test_options_that_do_not_fit_are_refused(video, folder, arguments, options, 
         open_source(*(text.format(video=video, folder=folder) for text in arguments), **options)
 
 
+@pytest.mark.parametrize(("places", "named"), [((None,), "where is None"), (("0", 1.5), "right is 1.5")])
+def test_a_place_that_is_none_ended_in_an_index_error(places, named):
+    with pytest.raises(TypeError, match=f"{named}; expected a path, a URL, or the number of a camera"):
+        sources.open_source(*places)
+
+
 def test_a_new_kind_of_source_is_one_line_in_the_list(monkeypatch):
     class Flat(NumberedSource):
         def _load(self, index):

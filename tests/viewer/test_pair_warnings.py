@@ -84,6 +84,14 @@ def test_what_is_no_pair_is_said_on_the_page(pair, rig, change, words):
         wait_until(lambda: words in warnings_on(viewer), what=words)
 
 
+def test_black_bars_beside_the_views_of_one_picture_are_said_on_the_page(pair, rig, tmp_path):
+    bar = np.zeros((SIZE[0], 16, 3), np.uint8)
+    bdis.write_image(tmp_path / "both.png", np.hstack([bar, pair.left, pair.right, bar]))
+    source = bdis.open_source(tmp_path / "both.png", layout="side-by-side")
+    with watching(source, bdis.StereoMatcher("fast", variance=True), at_end="wait") as viewer, Attacker(viewer.url):
+        wait_until(lambda: "black bars of 16 px in the left and 0 px in the right view" in warnings_on(viewer))
+
+
 def test_a_good_pair_has_no_warning(pair, rig):
     with watching(still(pair.left, pair.right, rig), bdis.StereoMatcher(variance=True), at_end="wait") as viewer:
         time.sleep(1.5)

@@ -99,6 +99,8 @@ class LiveOptions:
                     f"{output.name} can be read from other machines, without a password and not encrypted; use it only "
                     "in a network that you trust"
                 )
+            if output.risk:
+                terminal.warn(output.risk)
             yield output
 
 

@@ -93,7 +93,11 @@ def match(
             rig = rectifier.rig
         remarks += way.use_rig(rig, camera.calib_name)
         result, milliseconds = way.match(left, right, mask_of)
-        check, warnings = _check(left, right, result, may_be_raw=bool(camera.calib) and raw_cameras is None)
+        check, warnings = _check(
+            left, right, result,
+            may_be_raw=bool(camera.calib) and raw_cameras is None,
+            is_cut=pair.layout is not None and raw_cameras is None,
+        )  # fmt: skip
         warnings += [*way.warnings, *mask_warnings]
         summary = {**way.about(), **describe(result, rig, max_depth)}
         summary |= {"ms_per_frame": milliseconds, "calibration": remarks, "warnings": warnings, "check": check}
@@ -197,13 +201,20 @@ def _timed_match(settings: Settings, left: Array, right: Array, masks: dict[str,
     return result, 1e3 * float(np.median(times))
 
 
-def _check(left: Array, right: Array, result: StereoResult, *, may_be_raw: bool) -> tuple[dict[str, Any], list[str]]:
-    """Check that the pair is rectified; the measurements, and the warnings, which are printed."""
+def _check(
+    left: Array, right: Array, result: StereoResult, *, may_be_raw: bool, is_cut: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Check that the pair is rectified; the measurements, and the warnings, which are printed.
+
+    ``is_cut``: both images were cut from one picture as they are.
+    """
+    from ..cameras.black_bars import unlike_bars
     from ..cameras.checks import check_rectification
 
     with terminal.working("checking that the pair is rectified"):
         check = check_rectification(left, right, result)
-    warnings = list(check.warnings)
+    bars = unlike_bars(left, right) if is_cut else ""
+    warnings = [*filter(None, [bars]), *check.warnings]
     if not check.rectified and may_be_raw:
         warnings.append("if these images are not rectified yet, add --rectify")
     for text in warnings:

@@ -19,6 +19,10 @@ STOP_SERVER_S = 1.0  # for clients to take leave
 class FoxgloveOutput(LiveOutput):
     """Sends frames to every Foxglove that is connected; only the topics that one of them has subscribed to are made.
 
+    The server is that of foxglove-sdk, which looks at no ``Origin``: what is sent can be read by any web page that is
+    open in a browser on this machine (``risk``).  A guard in front of it would not help, as such a page can find the
+    server's own port behind the guard by trying all.
+
     Parameters
     ----------
     address : Address
@@ -46,6 +50,11 @@ class FoxgloveOutput(LiveOutput):
     ...     output.address.host
     '127.0.0.1'
     """
+
+    risk = (
+        "images and depth sent to Foxglove can be read by any web page that is open in a browser on this machine, as "
+        "its server does not check who asks: open no pages that you do not trust meanwhile, or use --save foxglove"
+    )
 
     def __init__(self, address: Address, rig: Rig, max_depth_mm: float | None = None):
         foxglove = require("foxglove", "sending to Foxglove")

@@ -36,6 +36,8 @@ class LiveOutput(ABC):
         Frames that were not.
     unheard : int
         Frames that came while no program was connected.
+    risk : str
+        Who can read what is sent although nobody asked for it, as a warning; empty if nobody can.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class LiveOutput(ABC):
     """
 
     name: str
+    risk = ""
 
     def __init__(self) -> None:
         self.sent = self.dropped = self.unheard = 0

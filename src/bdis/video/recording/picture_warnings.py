@@ -143,7 +143,7 @@ class PictureWarnings:
 
     def _at_a_glance(self, frame: DepthFrame, recording: Recorded) -> list[str]:
         known = recording.coverage
-        texts = [differing_rows(frame.result), few_known(known), few_likely(frame.result, known)]
+        texts = [frame.wrong_cut, differing_rows(frame.result), few_known(known), few_likely(frame.result, known)]
         if frame.result.bits is not None:
             self.bits.add(frame.result.bits)
         if len(self.bits) > 1:

@@ -107,6 +107,8 @@ def open_source(
         ``where`` cannot be opened as a source, or an option does not fit it.
     OSError
         There is no such file.
+    TypeError
+        ``where`` is none of these, such as None.
 
     Examples
     --------
@@ -114,6 +116,9 @@ def open_source(
     >>> source.length, source.is_live
     (3, False)
     """
+    for name, place in (("where", where), ("right", right if right is not None else "")):
+        if isinstance(place, bool) or not isinstance(place, str | int | os.PathLike):
+            raise TypeError(f"{name} is {place!r}; expected a path, a URL, or the number of a camera")
     options = OpenOptions(
         Splitter(layout, squeezed), deinterlace, fps, color, topics, tolerance_ms, rectify, pipe_format, all_frames
     )

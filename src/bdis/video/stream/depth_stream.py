@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+from ...cameras.black_bars import unlike_bars
 from ...cameras.rectifier import Rectifier
 from ...cameras.rgb import as_rgb_bytes
 from ...cameras.rig import Rig
@@ -52,6 +53,8 @@ class DepthFrame:
         Frames that were damaged or missing since the one before it.
     stamp_ns, frame_id : int, str or None
         As in :class:`StereoFrame`.
+    is_cut : bool
+        Both images were cut from one picture as they are; those that were rectified here are not.
     """
 
     index: int
@@ -67,6 +70,7 @@ class DepthFrame:
     lost_before: int = 0
     stamp_ns: int | None = None
     frame_id: str | None = None
+    is_cut: bool = False
 
     def __repr__(self) -> str:
         parts = [f"{self.index} at {self.time_s:.3f} s", size_text(self.left.shape)]
@@ -86,7 +90,13 @@ class DepthFrame:
     @property
     def damage(self) -> tuple[str, ...]:
         """What to know of the frame itself before its depth is trusted, a sentence each; empty if nothing is known."""
-        return ("this frame was decoded from a damaged one: its images may be wrong",) if self.is_suspect else ()
+        suspect = "this frame was decoded from a damaged one: its images may be wrong" if self.is_suspect else ""
+        return tuple(text for text in (suspect, self.wrong_cut) if text)
+
+    @cached_property
+    def wrong_cut(self) -> str:
+        """A warning if black bars show that both images were cut from one picture in the wrong place; else empty."""
+        return unlike_bars(self.left, self.right) if self.is_cut else ""
 
 
 class DepthStream:
@@ -355,6 +365,7 @@ class DepthStream:
                 frame.index, frame.time_s, frame.left, frame.right, result, frame.is_suspect,
                 queued.read_s, queued.rectify_s, took, queued.arrived_s, queued.lost_before + lost,
                 frame.stamp_ns, frame.frame_id,
+                is_cut=self.source.layout is not None and not isinstance(self.camera, Rectifier),
             )  # fmt: skip
             lost = 0
             if not output.put((seek_count, done)):
