@@ -73,8 +73,8 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "floor": 0.001,
-    "noise": 0.0048,
+    "floor": 0.0012,
+    "noise": 0.0045,
     "surface": 0.0,
     "joint": 0.4,
     "jump": 75.0,
