@@ -76,7 +76,7 @@ LIMITS = """## Limits, and where other methods are better
   is in steps of half a px, 89 % are inside, and 96 % if those steps are allowed for.
 - What is far has few px of disparity, and what noise does to these depends on texture. Of 10 scenes each (all kinds,
   seeds 7320 and 7321, not used to choose) 95 % of the errors are inside with 4 px and noise of 1.5 grey levels, 96 %
-  with 8 px, 94 % with 8 px and noise of 3, 97 % by default, 99 % with 80 px, on single frames 87 to 99.8 %; before the
+  with 8 px, 94 % with 8 px and noise of 3, 97.5 by default, 99 % with 80 px, on single frames 87 to 99.8 %; before the
   error model knew of noise over texture it was 92, 93, 88, 96 and 98 %, and 82 % on the worst frame.
 - In strong noise (6 grey levels) 97 % of the errors of three rendered scenes of tissue are inside. With a third of the
   texture, which that noise hides, it is 84 to 98 % on 40 scenes, 93 on average (noise of 5 and 6 grey levels; tissue,
