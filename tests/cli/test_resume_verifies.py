@@ -7,7 +7,7 @@ import pytest
 
 import bdis
 from bdis.cli.app import run
-from bdis.video.recording import RecordedDepth, frame_files, read_manifest, recording
+from bdis.video.recording import RecordedDepth, frame_files, read_depth_video, read_manifest, recording
 from tests.cli.commands import fails
 from tests.cli.recordings import FAST, SMALL, contents, indices, stop_after
 
@@ -211,18 +211,34 @@ def test_files_of_frames_that_no_log_knows_are_told(tmp_path, capsys):
     assert "depth/000999.tiff" in capsys.readouterr().err
 
 
+def test_frames_that_are_not_in_order_in_the_log_are_not_read_with_the_depth_of_others(tmp_path, capsys):
+    command = ["run", SMALL, *FAST, "--save", "depth,video", "-o", str(tmp_path)]
+    assert run(command) == 0
+    before, log = contents(tmp_path), (tmp_path / "frames.csv").read_text()
+    header, *lines = log.splitlines(keepends=True)
+    (tmp_path / "frames.csv").write_text("".join([header, *reversed(lines)]))
+    for read in (RecordedDepth, lambda folder: next(read_depth_video(folder / "depth.mkv"))):
+        with pytest.raises(ValueError, match="each frame once and in order: 10 follows 11; bdis run --resume repairs"):
+            read(tmp_path)
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    assert "has frames more than once or not in order" in capsys.readouterr().err
+    assert contents(tmp_path) == before
+    assert (tmp_path / "frames.csv").read_text() == log
+
+
 def test_a_frame_that_is_in_the_log_twice_is_kept_once(tmp_path, capsys):
     command = ["run", SMALL, *FAST, "--save", "depth,video", "-o", str(tmp_path)]
     assert run(command) == 0
     before, log = contents(tmp_path), (tmp_path / "frames.csv").read_text()
     lines = log.splitlines(keepends=True)
     (tmp_path / "frames.csv").write_text("".join([*lines[:4], lines[3], *lines[4:], *lines[2:4]]))
-    with pytest.raises(ValueError, match="has a frame more than once; bdis run --resume repairs it"):
+    with pytest.raises(ValueError, match="each frame once and in order: 2 follows 2; bdis run --resume repairs it"):
         RecordedDepth(tmp_path)
     capsys.readouterr()
     assert run([*command, "--resume"]) == 0
     said = capsys.readouterr()
-    assert "has frames more than once: the last line of each is kept" in said.err
+    assert "has frames more than once or not in order: the last line of each is kept" in said.err
     assert "is complete: 12 frames" in said.out
     assert contents(tmp_path) == before
     assert (tmp_path / "frames.csv").read_text() == log

@@ -96,7 +96,7 @@ def _bag(name: str) -> Callable[[Path, bytes], None]:
             for _ in range(source.length + len(source.remarks)):
                 with contextlib.suppress(BadFrame):
                     source.read()
-            _ = source.camera
+            source.find_camera(lambda warning: None)
         finally:
             source.close()
 

@@ -262,7 +262,8 @@ def test_raw_topics_are_rectified_by_d_k_r_and_p(tmp_path, raw):
     assert depth_error(source, pair) < 0.01
     assert isinstance(source.camera, bdis.Rectifier)
     assert "images rectified with it: topic /endo/left/image_raw" in source.camera_remarks
-    assert source.rig.focal_px == pair.focal_px  # of P, not what OpenCV would choose
+    assert source.camera.rig.focal_px == pair.focal_px  # of P, not what OpenCV would choose
+    assert source.rig is None  # it would give a depth of the raw images, without a word
     wrong = BagSource(tmp_path / "recording.mcap", rectify=False)
     assert depth_error(wrong, pair) > 0.05
 

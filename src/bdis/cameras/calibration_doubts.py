@@ -6,6 +6,7 @@ baselines.  So it is told, and refused only where no camera is like that.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +26,8 @@ OFF_MIDDLE = 0.15
 # Endoscopes have 1 to 12 mm, cameras of robots and rigs of Middlebury up to some 200 mm.  That of an endoscope in cm is
 # taken for less than 1 mm in a file that is read in mm, and for more than 400 mm in one that is read in m.
 USUAL_BASELINE_MM = (1.0, 300.0)
+# Shares of the width: angles of view of 6 degrees (microscopes) to 136.  A focal length in mm is outside.
+USUAL_FOCAL = (0.2, 10.0)
 UNIT_OF_FILE = "the file is in another unit: say in which (--unit, in Python unit=...)"
 
 
@@ -123,6 +126,43 @@ def off_middle(cameras: Rig | StereoCalibration, size: tuple[int, int], origin: 
     )
 
 
+def unusual_focal(cameras: Rig | StereoCalibration, size: tuple[int, int], origin: str, advice: str) -> Doubt | None:
+    """Whether the focal length is that of hardly any camera with images of this size.
+
+    Parameters
+    ----------
+    cameras : Rig or StereoCalibration
+    size : (int, int)
+        Width and height of the images, px.
+    origin : str
+        How the message begins: what says how long it is.
+    advice : str
+        How it ends: what to do.
+
+    Returns
+    -------
+    Doubt or None
+        None if it is usual.
+
+    Examples
+    --------
+    >>> from bdis import Rig
+    >>> unusual_focal(Rig(54400, 319.5, 239.5, 5), (640, 480), "rig.toml has", "is it in px?").remark
+    'focal length 54400 px'
+    >>> unusual_focal(Rig(544, 319.5, 239.5, 5), (640, 480), "rig.toml has", "is it in px?")
+    """
+    from .rig import Rig
+
+    focal = cameras.focal_px if isinstance(cameras, Rig) else float(cameras.left_matrix[0, 0])
+    if USUAL_FOCAL[0] * size[0] <= focal <= USUAL_FOCAL[1] * size[0]:
+        return None
+    angle = 2 * math.degrees(math.atan(size[0] / 2 / focal))
+    return Doubt(
+        f"focal length {focal:.0f} px",
+        f"{origin} a focal length of {focal:.0f} px: images of {size[0]}x{size[1]} see {angle:.2g} degrees; {advice}",
+    )
+
+
 def unusual_baseline(found: CalibrationFile, origin: str, advice: str = UNIT_OF_FILE) -> Doubt | None:
     """Whether a baseline whose unit nobody stated is that of hardly any endoscope or other stereo camera.
 
@@ -145,13 +185,35 @@ def unusual_baseline(found: CalibrationFile, origin: str, advice: str = UNIT_OF_
     'baseline 500 mm'
     >>> unusual_baseline(CalibrationFile("K.txt", "m (K.txt convention)", None, {"baseline_mm": 5}), "K.txt")
     """
-    baseline = found.length_mm
-    if found.states_unit or USUAL_BASELINE_MM[0] <= baseline <= USUAL_BASELINE_MM[1]:
+    if found.states_unit:
         return None
-    return Doubt(
-        f"baseline {baseline:.4g} mm",
-        f"{origin} has a baseline of {baseline:.4g} mm, read in {found.unit}; if that is not so, {advice}",
-    )
+    return unusual_length(found.length_mm, f"{origin} has", f"read in {found.unit}; if that is not so, {advice}")
+
+
+def unusual_length(baseline_mm: float, origin: str, advice: str) -> Doubt | None:
+    """Whether a baseline is that of hardly any endoscope or other stereo camera, whoever says so.
+
+    Parameters
+    ----------
+    baseline_mm : float
+    origin : str
+        How the message begins: what says how long it is.
+    advice : str
+        How it ends.
+
+    Returns
+    -------
+    Doubt or None
+        None if it is usual.
+
+    Examples
+    --------
+    >>> unusual_length(450, "K.txt has", "which is much").warning
+    'K.txt has a baseline of 450 mm, which is much'
+    """
+    if USUAL_BASELINE_MM[0] <= baseline_mm <= USUAL_BASELINE_MM[1]:
+        return None
+    return Doubt(f"baseline {baseline_mm:.4g} mm", f"{origin} a baseline of {baseline_mm:.4g} mm, {advice}")
 
 
 def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:

@@ -14,7 +14,16 @@ from typing import NamedTuple
 
 from ..common.arrays import Array
 from .calibration import StereoCalibration
-from .calibration_doubts import centres_of, check_inside, off_middle, told, unusual_baseline, without_distortion
+from .calibration_doubts import (
+    centres_of,
+    check_inside,
+    off_middle,
+    told,
+    unusual_baseline,
+    unusual_focal,
+    unusual_length,
+    without_distortion,
+)
 from .formats import CalibrationFile, Unit, read_calibration
 from .raw_or_rectified import weigh_rows
 from .rig import Rig
@@ -136,8 +145,12 @@ class GivenCameras:
         cx, cy = ((length - 1) / 2 if given is None else given for given, length in zip((self.cx, self.cy), size))
         rig = Rig(focal, cx, cy, baseline, size=size)
         check_inside(centres_of(rig)[:1], size, *_GIVEN_CENTRE)
-        doubt = off_middle(rig, size, *_GIVEN_CENTRE)
-        return LoadedCameras(rig, None, told([doubt], warn))
+        doubts = (
+            off_middle(rig, size, *_GIVEN_CENTRE),
+            unusual_focal(rig, size, "the numbers say", "--focal is in px of these images"),
+            unusual_length(baseline, "the numbers say", "and hardly any stereo camera has that: --baseline is in mm"),
+        )
+        return LoadedCameras(rig, None, told(doubts, warn))
 
     def _load_file(
         self,
@@ -180,6 +193,7 @@ class GivenCameras:
         if found.size is None:
             origin = f"{file.name} does not say how large its images are, and has its principal point"
             doubts.append(off_middle(cameras, size, origin, f"{_SCALE}, or the depth is wrong by that factor"))
+        doubts.append(unusual_focal(cameras, size, f"{file.name} has", f"is it of such images? {_SCALE}"))
         doubts.append(unusual_baseline(found, file.name))
         if isinstance(cameras, StereoCalibration):
             doubts.append(without_distortion(found, file.name))

@@ -140,8 +140,8 @@ def _say_restart(recording: Recording) -> None:
     out, restart = recording.folder, recording.restart
     if recording.has_lost_rig:
         terminal.note(f"rig.toml in {out} is missing or not the rig of this recording: written again")
-    if recording.repeated_records:
-        terminal.note(f"frames.csv in {out} has frames more than once: the last line of each is kept")
+    if recording.has_faulty_log:
+        terminal.note(f"frames.csv in {out} has frames more than once or not in order: the last line of each is kept")
     if recording.repaired:
         terminal.note(f"{recording.repaired} frames in {out} are missing, incomplete or changed: made again")
     for name in restart.unusable:

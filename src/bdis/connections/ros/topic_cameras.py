@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ...cameras.calibration import StereoCalibration
-from ...cameras.calibration_doubts import centres_of, check_inside, off_middle, told, unusual_baseline
+from ...cameras.calibration_doubts import centres_of, check_inside, off_middle, told, unusual_baseline, unusual_focal
 from ...cameras.formats import CalibrationFile
 from ...cameras.raw_or_rectified import weigh_rows
 from ...cameras.rectifier import Rectifier
@@ -66,7 +66,11 @@ def decide_camera(
     size = first[0].shape[1], first[0].shape[0]
     cameras = camera.cameras if isinstance(camera, Rectifier) else camera
     check_inside(centres_of(cameras)[:1], size, _CENTRE, _SIZE)
-    doubts = off_middle(cameras, size, _CENTRE, _SIZE), unusual_baseline(found, "the camera_info", _UNIT)
+    doubts = (
+        off_middle(cameras, size, _CENTRE, _SIZE),
+        unusual_focal(cameras, size, "the camera_info has", _SIZE),
+        unusual_baseline(found, "the camera_info", _UNIT),
+    )
     return camera, [remark, *told(doubts, warn)]
 
 

@@ -37,5 +37,5 @@ def is_complete(folder: Path, plan: RecordingPlan, about: dict[str, Any], *, has
     if finished is None:
         return False
     there = take_inventory(folder, plan.save, finished, has_content=has_content)
-    has_records = len(there.records) == finished and not there.repeated_records
+    has_records = len(there.records) == finished and not there.has_faulty_log
     return has_records and not there.lacking and has_rig(folder, plan.rig)

@@ -17,7 +17,7 @@ from ...common.machine import usable_cores
 from ...common.optional import require
 from ...common.reading import check_pixels
 from ..containers import open_container
-from .frame_log import FRAME_LOG, read_frame_log
+from .frame_log import FRAME_LOG, read_ordered_log
 from .video_file import PURPOSE, Encoding, VideoFile
 
 DEPTH_VIDEO = "depth.mkv"
@@ -153,7 +153,7 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     OSError
         The file cannot be read.
     ValueError
-        It is not a depth video of bdis.
+        It is not a depth video of bdis, or ``frames.csv`` does not list its frames in order.
     ImportError
         PyAV is not installed.
 
@@ -169,7 +169,7 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     """
     av = require("av", PURPOSE)
     log = Path(path).with_name(FRAME_LOG)
-    records = read_frame_log(log) if log.is_file() else None
+    records = read_ordered_log(log) if log.is_file() else None
     try:
         with open_container(av, os.fspath(path)) as container:
             steps_per_mm = _steps_per_mm(container, path)

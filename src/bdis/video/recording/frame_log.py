@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -149,6 +150,34 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
             records.append(_record(names, parts))
         except ValueError:
             raise ValueError(f"{path}, line {number}: {line[:60]!r} is not the record of a frame") from None
+    return records
+
+
+def read_ordered_log(path: Place) -> list[FrameRecord]:
+    """Read the log of a recording whose videos are read by it: their n-th frame is that of the n-th record.
+
+    Parameters
+    ----------
+    path : path
+        ``frames.csv`` of a recording.
+
+    Returns
+    -------
+    list of FrameRecord
+        As of :func:`read_frame_log`.
+
+    Raises
+    ------
+    OSError, ValueError
+        As :func:`read_frame_log`; or a frame is there more than once, or not in its place.
+    """
+    records = read_frame_log(path)
+    for before, record in itertools.pairwise(records):
+        if record.index <= before.index:
+            raise ValueError(
+                f"{path} does not list each frame once and in order: {record.index} follows {before.index}; "
+                "bdis run --resume repairs it"
+            )
     return records
 
 

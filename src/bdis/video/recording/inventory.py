@@ -20,20 +20,20 @@ class Inventory:
     Attributes
     ----------
     records : list of FrameRecord
-        The log of frames, with one record of each.
+        The log of frames, with one record of each, in order.
     lacking : dict of str to set of int
         Numbers of the frames in the source that each output does not have, or not completely; outputs that have all
         are left out.
     kept : dict of str to int
         How many frames of each video can be kept.
-    repeated_records : int
-        Records of the log that were left out, as a later one is of the same frame.
+    has_faulty_log : bool
+        The log had a frame more than once, of which the last record is kept, or not in its place.
     """
 
     records: list[FrameRecord]
     lacking: dict[str, set[int]]
     kept: dict[str, int]
-    repeated_records: int = 0
+    has_faulty_log: bool = False
 
     @property
     def lost_frames(self) -> set[int]:
@@ -66,7 +66,7 @@ def take_inventory(
     """
     path = folder / FRAME_LOG
     logged = read_frame_log(path) if path.is_file() else []
-    records = list({record.index: record for record in logged}.values())
+    records = [record for _, record in sorted({record.index: record for record in logged}.items())]
     lacking: dict[str, set[int]] = {}
     kept: dict[str, int] = {}
     damaged = {record.index for record in records if not _has_files(folder, record, save, has_content)}
@@ -82,7 +82,7 @@ def take_inventory(
             missing = damaged if output.ending is not None else set()
         if missing:
             lacking[name] = missing
-    return Inventory(records, lacking, kept, len(logged) - len(records))
+    return Inventory(records, lacking, kept, records != logged)
 
 
 def files_of_frame(folder: Path, index: int, save: tuple[str, ...]) -> list[Path]:

@@ -19,7 +19,7 @@ from ...files.maps import read_depth
 from .bag_output import BagPlan
 from .depth_video import DEPTH_VIDEO, read_depth_video
 from .frame_files import frame_file
-from .frame_log import FRAME_LOG, FrameRecord, read_frame_log
+from .frame_log import FRAME_LOG, FrameRecord, read_ordered_log
 from .inventory import RIG_FILE
 from .manifest import read_manifest
 from .outputs import BAGS, OUTPUTS
@@ -95,11 +95,9 @@ class RecordedDepth:
         if not (folder / FRAME_LOG).is_file():
             raise ValueError(f"{folder} is not a recording of bdis run: it has no {FRAME_LOG}")
         self.manifest = read_manifest(folder)
-        self.records = read_frame_log(folder / FRAME_LOG)
+        self.records = read_ordered_log(folder / FRAME_LOG)
         if not self.records:
             raise ValueError(f"the recording in {folder} has no frames")
-        if len({record.index for record in self.records}) < len(self.records):
-            raise ValueError(f"{folder / FRAME_LOG} has a frame more than once; bdis run --resume repairs it")
         saved = self.manifest["run"].get("save")
         self._saved = {name for name in OUTPUTS if name in saved} if isinstance(saved, list) else set()
         self._bag = next((OUTPUTS[name].path for name in BAGS if name in self._saved), None)

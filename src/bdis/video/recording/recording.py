@@ -59,8 +59,8 @@ class Recording:
         Frames in the log that some output lacks, and that must be given again.
     repeated : int
         Frames in the log that come again because of where ``restart`` is, repaired or not.
-    repeated_records : int
-        Records that were taken out of the log, as a later one was of the same frame.
+    has_faulty_log : bool
+        The log had a frame more than once, or not in its place, and was written again.
     absent : list of int
         Frames of the log that had to be made again and did not come; taken out of it when the recording is complete.
     has_lost_rig : bool
@@ -132,7 +132,7 @@ class Recording:
         self.absent: list[int] = []
         self._is_repair = earlier is not None and len(there.records) == finished_frames(earlier)
         self._lacking, self._logged = there.lacking, {record.index: record for record in there.records}
-        self.repaired, self.repeated_records = len(there.lost_frames), there.repeated_records
+        self.repaired, self.has_faulty_log = len(there.lost_frames), there.has_faulty_log
         self.frames, self.last = len(there.records), there.records[-1] if there.records else None
         self.lost = sum(record.lost_before for record in there.records)
         self.restart = find_restart(self.folder, there, self.plan.remembers)

@@ -111,11 +111,6 @@ class BagSource(Source):
         return list(self._camera_remarks)
 
     @property
-    def rig(self) -> Rig | None:
-        camera = self.camera
-        return camera.rig if isinstance(camera, Rectifier) else camera
-
-    @property
     def camera(self) -> Rectifier | Rig | None:
         return self.find_camera(lambda text: warnings.warn(text, stacklevel=7))
 

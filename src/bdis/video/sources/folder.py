@@ -65,11 +65,6 @@ class FolderSource(NumberedSource):
         self._camera: Rectifier | Rig | None = None
 
     @property
-    def rig(self) -> Rig | None:
-        """The cameras of rectified images; None of raw ones, which are not what the rig of :attr:`camera` sees."""
-        return self.camera if isinstance(self.camera, Rig) else None
-
-    @property
     def camera(self) -> Rectifier | Rig | None:
         if self._camera is None and self._calibrations:
             loaded = GivenCameras((self._calibrations[0],)).load(self._readable_pairs())
@@ -160,7 +155,7 @@ class DatasetSource(NumberedSource):
         self._knows_rig = False
 
     @property
-    def rig(self) -> Rig | None:
+    def camera(self) -> Rig | None:
         if not self._knows_rig:
             self._load(0)
         return self._rig

@@ -91,7 +91,8 @@ class Source(ABC):
     seeks_quickly : bool
         A seek does not read the file from its beginning.
     rig : Rig or None
-        The rectified cameras, if the source knows them.
+        The cameras of the frames, if the source knows them and its frames are rectified: those of ``camera.rig`` see
+        other images than raw frames are.
     camera : Rectifier, Rig or None
         What rectifies the frames, if the source knows raw cameras; else ``rig``.
     calibrations : list of Path
@@ -136,11 +137,11 @@ class Source(ABC):
 
     @property
     def rig(self) -> Rig | None:
-        return None
+        return self.camera if isinstance(self.camera, Rig) else None
 
     @property
     def camera(self) -> Rectifier | Rig | None:
-        return self.rig
+        return None
 
     @property
     def calibrations(self) -> list[Path]:
