@@ -21,7 +21,7 @@ from ..cameras.raw_pairs import raw_pair
 from .ros_messages import TOPICS, image_message, info_message, state
 
 MS = 1_000_000
-RIG = bdis.Rig(500, 2.5, 1.5, 5, size=(6, 4))
+RIG = bdis.Rig(50, 2.5, 1.5, 5, size=(6, 4))
 
 
 # --- Pairs ------------------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_rows_that_contradict_the_name_are_refused_unless_the_user_says():
     [
         ({"binning_x": 2}, "binned"),
         ({"k": np.zeros(9)}, "no calibration"),
-        ({"p": np.array([500, 0, 2.5, 0, 0, 500, 1.5, 0, 0, 0, 1, 0.0])}, "no baseline"),
+        ({"p": np.array([50, 0, 2.5, 0, 0, 50, 1.5, 0, 0, 0, 1, 0.0])}, "no baseline"),
     ],
 )
 def test_a_camera_info_that_cannot_be_used_is_refused(changes, words):
@@ -322,7 +322,7 @@ def test_a_source_ends_when_the_cameras_or_the_size_change(live):
         live.handle(info_message(side, RIG))
     pair(4)
     assert source.read() is not None
-    live.handle(info_message("left", RIG, k=np.array([501, 0, 2.5, 0, 501, 1.5, 0, 0, 1.0])))
+    live.handle(info_message("left", RIG, k=np.array([51, 0, 2.5, 0, 51, 1.5, 0, 0, 1.0])))
     pair(5)
     assert source.read() is None
     assert source.change == "camera_info has changed"

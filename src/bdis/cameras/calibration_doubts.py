@@ -185,35 +185,13 @@ def unusual_baseline(found: CalibrationFile, origin: str, advice: str = UNIT_OF_
     'baseline 500 mm'
     >>> unusual_baseline(CalibrationFile("K.txt", "m (K.txt convention)", None, {"baseline_mm": 5}), "K.txt")
     """
-    if found.states_unit:
+    baseline = found.length_mm
+    if found.states_unit or USUAL_BASELINE_MM[0] <= baseline <= USUAL_BASELINE_MM[1]:
         return None
-    return unusual_length(found.length_mm, f"{origin} has", f"read in {found.unit}; if that is not so, {advice}")
-
-
-def unusual_length(baseline_mm: float, origin: str, advice: str) -> Doubt | None:
-    """Whether a baseline is that of hardly any endoscope or other stereo camera, whoever says so.
-
-    Parameters
-    ----------
-    baseline_mm : float
-    origin : str
-        How the message begins: what says how long it is.
-    advice : str
-        How it ends.
-
-    Returns
-    -------
-    Doubt or None
-        None if it is usual.
-
-    Examples
-    --------
-    >>> unusual_length(450, "K.txt has", "which is much").warning
-    'K.txt has a baseline of 450 mm, which is much'
-    """
-    if USUAL_BASELINE_MM[0] <= baseline_mm <= USUAL_BASELINE_MM[1]:
-        return None
-    return Doubt(f"baseline {baseline_mm:.4g} mm", f"{origin} a baseline of {baseline_mm:.4g} mm, {advice}")
+    return Doubt(
+        f"baseline {baseline:.4g} mm",
+        f"{origin} has a baseline of {baseline:.4g} mm, read in {found.unit}; if that is not so, {advice}",
+    )
 
 
 def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:

@@ -21,7 +21,6 @@ from .calibration_doubts import (
     told,
     unusual_baseline,
     unusual_focal,
-    unusual_length,
     without_distortion,
 )
 from .formats import CalibrationFile, Unit, read_calibration
@@ -147,8 +146,7 @@ class GivenCameras:
         check_inside(centres_of(rig)[:1], size, *_GIVEN_CENTRE)
         doubts = (
             off_middle(rig, size, *_GIVEN_CENTRE),
-            unusual_focal(rig, size, "the numbers say", "--focal is in px of these images"),
-            unusual_length(baseline, "the numbers say", "and hardly any stereo camera has that: --baseline is in mm"),
+            unusual_focal(rig, size, "--focal gives", "it is in px of these images"),
         )
         return LoadedCameras(rig, None, told(doubts, warn))
 
