@@ -257,7 +257,9 @@ _PAPER: dict[str, Any] = {
 
 PRESETS: dict[str, Settings] = {
     "balanced": Settings(),
-    "accurate": Settings(label_level=0, overlap=0.6, min_probability=0.07, min_surface_probability=0.395),
+    "accurate": Settings(
+        label_level=0, overlap=0.6, refinement_rounds=3, min_probability=0.07, min_surface_probability=0.397
+    ),
     "fast": Settings(**_WITHOUT_SURFACE),
     # Follows the print wherever that loses no accuracy.  What differs: level_weights, likelihood_area, stop_step,
     # min_support, the segment filter of every level, the exponential.  Why, and what the print gives: docs/paper.md.
