@@ -170,7 +170,12 @@ def test_a_focal_length_that_hardly_any_camera_has_is_told(focal):
 def test_a_focal_length_of_another_camera_is_told_whatever_the_file_says_of_its_size(tmp_path):
     bdis.Rig(8000, 319.5, 239.5, 5, size=(640, 480)).save(tmp_path / "tele.toml")
     _, (said,) = loaded_of(GivenCameras((tmp_path / "tele.toml",)), (640, 480))
-    assert "tele.toml has a focal length of 8000 px: images of 640x480 see 4.6 degrees" in said
+    assert "tele.toml has a focal length of 8000 px: images of 640x480 see 4.58 degrees" in said
+
+
+def test_no_images_are_no_stop_iteration():
+    with pytest.raises(ValueError, match="there are no images"):
+        GivenCameras(focal=544, baseline=5).load([])
 
 
 # --- Baselines --------------------------------------------------------------------------------------------------------

@@ -99,6 +99,14 @@ def test_a_preset_is_listed_with_meaning_unit_and_range_of_every_setting(capsys)
     assert "An even number from 4 to 16 px of a level." in lines["patch_size"]
 
 
+def test_calib_show_tells_a_focal_length_that_hardly_any_camera_has(tmp_path, capsys):
+    bdis.Rig(54400, 319.5, 239.5, 5, size=(640, 480)).save(tmp_path / "rig.toml")
+    with pytest.warns(UserWarning, match="focal length of 54400 px"):
+        bdis.Rig.load(tmp_path / "rig.toml")
+    assert run(["calib", "show", str(tmp_path / "rig.toml")]) == 0
+    assert "rig.toml has a focal length of 54400 px: images of 640x480 see 0.674 degrees" in capsys.readouterr().err
+
+
 def test_calib_show(folder, scene, raw, capsys, tmp_path):
     assert run(["calib", "show", str(folder / "rig.toml"), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)

@@ -225,6 +225,7 @@ def no_room(*_, **__):
         (["--start", "nans"], "expected a frame number, or a time such as 90s"),
         *((["--start", text], f"--start {text}: expected a frame number") for text in ("-1", "-0.5s", "-0:03", "0:-3")),
         (["--stop", "-1"], "--stop -1: expected a frame number"),
+        (["--start", "9" * 400], "9: expected a frame number"),
     ],
 )
 def test_a_start_that_is_nowhere(tmp_path, capsys, options, words):

@@ -289,6 +289,23 @@ def test_results_of_different_pairs_were_combined_without_a_word():
     assert combine([ours, replace(theirs, pictures=None)]).known.any()  # nothing tells
 
 
+def test_a_combined_result_knows_its_pair_and_keeps_the_warnings(tmp_path):
+    """Combined once, results of another pair were taken, and a swapped pair looked like a good one."""
+    pair, other = scene(), scene(4, "tissue")
+    matcher = bdis.StereoMatcher("fast", variance=True)
+    ours, theirs = (matcher.match(each.left, each.right) for each in (pair, other))
+    together = combine([ours, ours])
+    assert (together.bits, together.warnings) == (ours.bits, ())
+    with pytest.raises(ValueError, match="of another left image"):
+        combine([together, theirs])
+    bdis.write_result(tmp_path / "a.npz", together)
+    with pytest.raises(ValueError, match="of another left image"):
+        combine([combine([bdis.read_result(tmp_path / "a.npz")]), theirs])
+    swapped = matcher.match(pair.right, pair.left)
+    assert swapped.warnings
+    assert combine([swapped, replace(ours, pictures=None)]).warnings == swapped.warnings
+
+
 def test_results_of_different_pairs_were_combined_if_they_came_from_files(tmp_path):
     matcher = bdis.StereoMatcher("fast", variance=True)
     for name, pair in (("a", scene()), ("b", scene(4, "tissue"))):

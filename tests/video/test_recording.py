@@ -608,6 +608,19 @@ def test_a_manifest_nested_a_thousand_times_is_refused(tmp_path):
         read_manifest(tmp_path)
 
 
+def test_frames_that_come_twice_or_backwards_are_refused(tmp_path, frames):
+    """They were written, and the recording called complete; what reads it took the depth of others."""
+    recording = Recording(tmp_path, RecordingPlan(("disparity",), (HEIGHT, WIDTH)), {})
+    for frame in frames[:3]:
+        recording.add(frame)
+    for frame in frames[:3]:
+        with pytest.raises(ValueError, match=f"frame {frame.index} comes after 2: a recording has each once, in order"):
+            recording.add(frame)
+    recording.add(frames[4])
+    recording.close("complete")
+    assert [record.index for record in read_frame_log(tmp_path / "frames.csv")] == [0, 1, 2, 4]
+
+
 @pytest.mark.parametrize("begin", ["-5,0.0", "0.5,0.0", "0,nan", "0,1e999", "0,two", "0," + "\x1b[31m"])
 def test_a_frame_log_with_other_numbers_says_which_line(begin, tmp_path):
     FrameLog(tmp_path / "frames.csv", [FrameRecord(0, 0.0, 2, 0, 5, 1, 9, 0.9)]).close()

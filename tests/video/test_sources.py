@@ -43,6 +43,7 @@ def write_pairs(folder: Path, names: list[tuple[str, str]]) -> Path:
         [(f"L{i}.png", f"R{i}.png") for i in range(12)],
         [(f"frame-{i}-l.png", f"frame-{i}-r.png") for i in range(12)],
         [("left.png", "right.png")],
+        [("left.png", "right.png"), ("left_2.png", "right_2.png"), ("left_3.png", "right_3.png")],
     ],
     ids=lambda names: names[-1][0],
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common.arrays import Array, size_text
 from ..common.atomic import Place
-from .calibration_doubts import tell_python, told, unusual_baseline, without_distortion
+from .calibration_doubts import doubts_of, tell_python, told, without_distortion
 from .formats import Unit, check_size, read_calibration, write_native
 from .formats.matrices import check_camera_matrix, check_rotation
 from .rectifier import Rectifier
@@ -209,7 +209,7 @@ class StereoCalibration:
             cameras = cls(**found.raw, size=found.size or size)  # type: ignore[arg-type]  # one of them is not None
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from error
-        told([unusual_baseline(found, str(path)), without_distortion(found, str(path))], tell_python)
+        told([*doubts_of(found, str(path), size), without_distortion(found, str(path))], tell_python)
         return cameras
 
     def scaled(self, factor: float) -> StereoCalibration:

@@ -126,12 +126,12 @@ def off_middle(cameras: Rig | StereoCalibration, size: tuple[int, int], origin: 
     )
 
 
-def unusual_focal(cameras: Rig | StereoCalibration, size: tuple[int, int], origin: str, advice: str) -> Doubt | None:
+def unusual_focal(focal_px: float, size: tuple[int, int], origin: str, advice: str) -> Doubt | None:
     """Whether the focal length is that of hardly any camera with images of this size.
 
     Parameters
     ----------
-    cameras : Rig or StereoCalibration
+    focal_px : float
     size : (int, int)
         Width and height of the images, px.
     origin : str
@@ -146,20 +146,16 @@ def unusual_focal(cameras: Rig | StereoCalibration, size: tuple[int, int], origi
 
     Examples
     --------
-    >>> from bdis import Rig
-    >>> unusual_focal(Rig(54400, 319.5, 239.5, 5), (640, 480), "rig.toml has", "is it in px?").remark
+    >>> unusual_focal(54400, (640, 480), "rig.toml has", "is it in px?").remark
     'focal length 54400 px'
-    >>> unusual_focal(Rig(544, 319.5, 239.5, 5), (640, 480), "rig.toml has", "is it in px?")
+    >>> unusual_focal(544, (640, 480), "rig.toml has", "is it in px?")
     """
-    from .rig import Rig
-
-    focal = cameras.focal_px if isinstance(cameras, Rig) else float(cameras.left_matrix[0, 0])
-    if USUAL_FOCAL[0] * size[0] <= focal <= USUAL_FOCAL[1] * size[0]:
+    if USUAL_FOCAL[0] * size[0] <= focal_px <= USUAL_FOCAL[1] * size[0]:
         return None
-    angle = 2 * math.degrees(math.atan(size[0] / 2 / focal))
+    angle, focal = 2 * math.degrees(math.atan(size[0] / 2 / focal_px)), f"{focal_px:.6g} px"
     return Doubt(
-        f"focal length {focal:.0f} px",
-        f"{origin} a focal length of {focal:.0f} px: images of {size[0]}x{size[1]} see {angle:.2g} degrees; {advice}",
+        f"focal length {focal}",
+        f"{origin} a focal length of {focal}: images of {size[0]}x{size[1]} see {angle:.3g} degrees; {advice}",
     )
 
 
@@ -215,6 +211,33 @@ def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:
         f"{origin} says nothing of the distortion of its cameras, which is read as none; if their lenses have any, the "
         "depth is wrong: add the coefficients (D1 and D2)",
     )
+
+
+def doubts_of(found: CalibrationFile, origin: str, size: tuple[int, int] | None = None) -> list[Doubt | None]:
+    """What speaks against the cameras in a file, whatever they are used for; see also :func:`without_distortion`.
+
+    Parameters
+    ----------
+    found : CalibrationFile
+    origin : str
+        Name of the file, for the messages.
+    size : (int, int), optional
+        Width and height of its images, px.  Default: what the file says.
+
+    Returns
+    -------
+    list of (Doubt or None)
+
+    Examples
+    --------
+    >>> rectified = {"focal_px": 4, "cx": 319.5, "cy": 239.5, "baseline_mm": 500}
+    >>> found = CalibrationFile("K.txt", "m (K.txt convention)", (640, 480), rectified)
+    >>> told(doubts_of(found, "K.txt"), lambda warning: None)
+    ['focal length 4 px', 'baseline 500 mm']
+    """
+    size = found.size or size
+    focal = None if size is None else unusual_focal(found.focal_px, size, f"{origin} has", "is it in px of its images?")
+    return [focal, unusual_baseline(found, origin)]
 
 
 def tell_python(text: str) -> None:

@@ -17,9 +17,9 @@ from .calibration import StereoCalibration
 from .calibration_doubts import (
     centres_of,
     check_inside,
+    doubts_of,
     off_middle,
     told,
-    unusual_baseline,
     unusual_focal,
     without_distortion,
 )
@@ -30,7 +30,7 @@ from .rig import Rig
 _log = logging.getLogger(__name__)
 Working = Callable[[str], AbstractContextManager[None]]
 _GIVEN_CENTRE = "--cx and --cy put the principal point", "--focal, --cx and --cy are in px of these images"
-_SCALE = "if they were resized, add --calib-scale FACTOR"
+_SCALE = "if they were resized, add --calib-scale FACTOR (in Python, Rig.load(FILE).scaled(FACTOR))"
 
 
 class LoadedCameras(NamedTuple):
@@ -126,10 +126,13 @@ class GivenCameras:
         Raises
         ------
         ValueError
-            The calibration cannot be read, is not of such images, or these may or may not be rectified.
+            There are no images, the calibration cannot be read or is not of such images, or these may or may not be
+            rectified.
         """
         frames = iter(pairs)
-        first = next(frames)
+        first = next(frames, None)
+        if first is None:
+            raise ValueError("there are no images to find the calibration of")
         height, width = first[0].shape[:2]
         if self.calib:
             return self._load_file(self.calib[0], (width, height), itertools.chain([first], frames), warn, working)
@@ -146,7 +149,7 @@ class GivenCameras:
         check_inside(centres_of(rig)[:1], size, *_GIVEN_CENTRE)
         doubts = (
             off_middle(rig, size, *_GIVEN_CENTRE),
-            unusual_focal(rig, size, "--focal gives", "it is in px of these images"),
+            unusual_focal(focal, size, "--focal gives", "it is in px of these images; is it in mm?"),
         )
         return LoadedCameras(rig, None, told(doubts, warn))
 
@@ -187,14 +190,13 @@ class GivenCameras:
         warn: Callable[[str], None],
     ) -> list[str]:
         """Warn of what may be wrong with the cameras in the file; the remarks on it."""
-        doubts = []
+        own_size = round(size[0] / self.calib_scale), round(size[1] / self.calib_scale)
+        doubts = doubts_of(found, file.name, own_size)
+        if isinstance(cameras, StereoCalibration):
+            doubts.append(without_distortion(found, file.name))
         if found.size is None:
             origin = f"{file.name} does not say how large its images are, and has its principal point"
             doubts.append(off_middle(cameras, size, origin, f"{_SCALE}, or the depth is wrong by that factor"))
-        doubts.append(unusual_focal(cameras, size, f"{file.name} has", f"is it of such images? {_SCALE}"))
-        doubts.append(unusual_baseline(found, file.name))
-        if isinstance(cameras, StereoCalibration):
-            doubts.append(without_distortion(found, file.name))
         return [remark for remark in told(doubts, warn) if remark != found.assumed]
 
     def _rig_of(self, found: CalibrationFile, file: Path, size: tuple[int, int]) -> Rig | None:
@@ -230,7 +232,7 @@ class GivenCameras:
         if factor == 1 and height == found.size[1]:
             advice = "leave out --calib-scale"
         elif round(found.size[1] * factor) == height:
-            advice = f"if they were resized, add --calib-scale {factor:.6g}"
+            advice = _SCALE.replace("FACTOR", f"{factor:.6g}")
         elif (2 * width, height) == expected or (width, 2 * height) == expected:
             advice = "if both views were squeezed into one image, add --squeezed"
         raise ValueError(

@@ -15,7 +15,7 @@ from ..display.card import card
 from ..matching.disparity_px import as_disparity_px
 from ..matching.result import StereoResult
 from ..matching.settings import PRESETS, Settings
-from .calibration_doubts import check_inside, tell_python, told, unusual_baseline
+from .calibration_doubts import check_inside, doubts_of, tell_python, told
 from .cloud import Cloud
 from .depth_pictures import plot_depth
 from .formats import Unit, check_size, read_calibration, write_native
@@ -48,7 +48,7 @@ class Rig:
         outside of which the principal point lies.
     sigma_scale : float, optional
         The matcher's setting of that name that suits these cameras, above 0 and at most 100, as ``bdis certainty fit``
-        finds it.  Commands pass it to the matcher; in Python, pass it to :class:`bdis.StereoMatcher`.
+        finds it.  Commands and :meth:`bdis.StereoMatcher.for_rig` pass it to the matcher.
     sigma_scale_range : tuple of float, optional
         95 % confidence interval of ``sigma_scale``, (low, high).
     sigma_preset : str, optional
@@ -684,7 +684,7 @@ class Rig:
             rig = cls(**found.rectified, size=found.size)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from error
-        told([unusual_baseline(found, str(path))], tell_python)
+        told(doubts_of(found, str(path)), tell_python)
         return rig
 
     def save(self, path: Place) -> None:

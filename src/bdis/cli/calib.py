@@ -56,6 +56,7 @@ def calib_show(
     import numpy as np
 
     from ..cameras.calibration import StereoCalibration
+    from ..cameras.calibration_doubts import doubts_of, told
     from ..cameras.formats import read_calibration
     from ..cameras.rig import Rig
 
@@ -85,6 +86,7 @@ def calib_show(
         data |= {"rig": {**asdict(rig), "doffs": rig.doffs}, "depth_resolution_mm_per_px": _resolution(rig)}
         if rig.size is not None:
             data["field_of_view_degrees"] = _field_of_view(rig)
+    told(doubts_of(found, file.name, given_size), terminal.warn)
     terminal.table(rows)
     terminal.give(data)
 
@@ -127,7 +129,7 @@ def calib_convert(
     What the other format cannot hold is refused, or told. Lengths are in mm in files of OpenCV and bdis, in m in those
     of ROS and Kalibr.
     """
-    from ..cameras.calibration_doubts import unusual_baseline, without_distortion
+    from ..cameras.calibration_doubts import doubts_of, told, without_distortion
     from ..cameras.convert import write_calibration
     from ..cameras.formats import read_calibration
 
@@ -139,8 +141,8 @@ def calib_convert(
     if size is not None and found.size is not None and parse_size(size) != found.size:
         raise UsageError(f"--size is {size}, but {file} is for images of {found.size[0]}x{found.size[1]}")
     try:
-        doubts = unusual_baseline(found, file.name), without_distortion(found, file.name)
-        remarks = [*found.remarks_on_baseline(file.name), *(doubt.warning for doubt in doubts if doubt is not None)]
+        remarks = found.remarks_on_baseline(file.name)
+        told([*doubts_of(found, file.name), without_distortion(found, file.name)], remarks.append)
         remarks += write_calibration(found, out, to, size=None if size is None else parse_size(size))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{file} cannot be written as {to}: {error}") from error

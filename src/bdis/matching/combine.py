@@ -48,7 +48,7 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     Returns
     -------
     StereoResult
-        Known where any of them is.
+        Known where any of them is; with the warnings of all.
 
     Raises
     ------
@@ -90,8 +90,13 @@ def combine(results: Iterable[StereoResult]) -> StereoResult:
     is_unknown = ~known.any(0)
     disparity[is_unknown] = variance[is_unknown] = np.nan
     probability = np.where(is_unknown, np.float32(0), share_within(1.0, variance))
-    first = results[0]
-    return StereoResult(disparity, probability, variance, first.row_offset, first.row_tilt)
+    with_pictures = [result for result, image in zip(results, images) if image is not None]
+    shown = (with_pictures or results)[0]
+    return StereoResult(
+        disparity, probability, variance, shown.row_offset, shown.row_tilt, bits=shown.bits, pictures=shown.pictures,
+        saved_warnings=tuple(dict.fromkeys(text for result in with_pictures for text in result.warnings)),
+        saved_left=shown.saved_left,
+    )  # fmt: skip
 
 
 def _check(result: Any, name: str) -> None:

@@ -65,7 +65,8 @@ class StereoResult:
         Time that the match took, ms, without that of compiling or loading kernels; the first match of a size, which
         makes the buffers, takes longer.  None if it is not known.
     saved_warnings : tuple of str
-        Those that were saved with the result, if it was read from a file: `warnings` are these then.
+        Those that were saved with the result, if it was read from a file, or those of the results that it was combined
+        from: `warnings` are these then.
     saved_left : ndarray of uint8, shape (h, w) of a small copy, or None
         The left image that was saved with it, grey levels, 0 where nothing was seen: `bdis.combine` tells by it whether
         results are of one pair.

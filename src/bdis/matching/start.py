@@ -8,7 +8,7 @@ from ..vector.array_types import LANES
 from ..vector.cache import Kernel
 from ..vector.crew import Crew
 from . import kernels
-from .kernels.layout import Map, Maps, map_stride, whole_vectors
+from .kernels.layout import Maps, map_stride, whole_vectors
 from .kernels.pyramid import Image, Seen
 from .kernels.start import RADIUS, GlobalStart
 from .memory import Arena
@@ -40,8 +40,6 @@ class Start:
     ----------
     maps : Maps
         Disparity and probability of the level.
-    found : Map
-        The disparity alone.
     """
 
     def __init__(
@@ -56,7 +54,6 @@ class Start:
             probability=arena.zeros((height, map_stride(width)), np.float32),
             width=width,
         )
-        self.found = Map(values=self.maps.disparity, width=width)
         self._level = GlobalStart(
             left=images[0].pixels,
             right=images[1].pixels,

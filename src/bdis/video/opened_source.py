@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cameras.calibration_doubts import centres_of, check_inside, off_middle, told
+from ..cameras.calibration_doubts import centres_of, check_inside, off_middle, told, unusual_focal
 from ..cameras.given_cameras import GivenCameras, Working
 from ..cameras.raw_or_rectified import MAX_PAIRS
 from ..cameras.rectifier import Rectifier
@@ -241,8 +241,11 @@ def _own_rig(source: Source, first: StereoFrame, warn: Callable[[str], None]) ->
     origin = f"the calibration of {source.name} does not say how large its images are, and has its principal point"
     advice = "if they were resized, give it by --calib FILE and --calib-scale FACTOR"
     check_inside(centres_of(rig)[:1], (width, height), origin, advice)
-    doubt = off_middle(rig, (width, height), origin, f"{advice}, or the depth is wrong by that factor")
-    return rig, told([doubt], warn)
+    doubts = (
+        off_middle(rig, (width, height), origin, f"{advice}, or the depth is wrong by that factor"),
+        unusual_focal(rig.focal_px, (width, height), f"the calibration of {source.name} has", advice),
+    )
+    return rig, told(doubts, warn)
 
 
 def _pairs(first: StereoFrame, source: Source) -> Iterator[tuple[Array, Array]]:
@@ -331,5 +334,5 @@ def parse_time(text: str | None, source: Source, option: str) -> float | None:
         if not math.isfinite(seconds):
             raise ValueError("not a time")
         return seconds
-    except ValueError:
+    except (ValueError, OverflowError):
         raise BadRequest(f"{option} {text}: expected a frame number, or a time such as 90s or 1:30") from None

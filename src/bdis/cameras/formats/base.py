@@ -79,6 +79,18 @@ class CalibrationFile:
         assert self.raw is not None
         return float(np.linalg.norm(self.raw["translation_mm"]))
 
+    @property
+    def focal_px(self) -> float:
+        """Focal length of the left camera.
+
+        >>> CalibrationFile("Q", "mm", None, {"focal_px": 500}).focal_px
+        500.0
+        """
+        if self.rectified is not None:
+            return float(self.rectified["focal_px"])
+        assert self.raw is not None
+        return float(np.asarray(self.raw["left_matrix"])[0, 0])
+
     def remarks_on_baseline(self, name: str) -> list[str]:
         """That the user's baseline replaced another one in the file of this name; empty if it did not.
 

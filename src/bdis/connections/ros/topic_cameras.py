@@ -68,7 +68,7 @@ def decide_camera(
     check_inside(centres_of(cameras)[:1], size, _CENTRE, _SIZE)
     doubts = (
         off_middle(cameras, size, _CENTRE, _SIZE),
-        unusual_focal(cameras, size, "the camera_info has", _SIZE),
+        unusual_focal(found.focal_px, size, "the camera_info has", _SIZE),
         unusual_baseline(found, "the camera_info", _UNIT),
     )
     return camera, [remark, *told(doubts, warn)]

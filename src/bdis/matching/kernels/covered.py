@@ -89,7 +89,7 @@ class CoveredLine(Record):
         Pixel of the left image with the largest disparity that leads to each pixel of a row of the right image; -1 if
         there is none.
     is_covered : ndarray of uint8, shape (1, map stride)
-        Which pixels of a row the right camera does not see: one of the numbers below.
+        Which pixels of a row the right camera does not see: one of SEEN, PERHAPS, COVERED and ALONE.
     """
 
     claims: Ints

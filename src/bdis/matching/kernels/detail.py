@@ -106,7 +106,8 @@ class DetailLine(Record):
     ----------
     sums : ndarray of float32, shape (4, 16 + map stride + 16)
         A row of the surface, and three rows to survey blocks; of which then the first has sums over the rows of
-        windows, and the last by how much a label must be better.
+        windows, and the last by how much a label must be better.  Later ``sides`` keeps the middles of blocks in row
+        2, and ``highlights`` sums and counts of columns in rows 1 and 2.
     """
 
     sums: Floats

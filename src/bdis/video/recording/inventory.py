@@ -36,7 +36,7 @@ class Inventory:
     has_faulty_log: bool = False
 
     @property
-    def lost_frames(self) -> set[int]:
+    def lacking_frames(self) -> set[int]:
         """Numbers of the frames that some output lacks."""
         return set().union(*self.lacking.values())
 

@@ -132,7 +132,7 @@ class Recording:
         self.absent: list[int] = []
         self._is_repair = earlier is not None and len(there.records) == finished_frames(earlier)
         self._lacking, self._logged = there.lacking, {record.index: record for record in there.records}
-        self.repaired, self.has_faulty_log = len(there.lost_frames), there.has_faulty_log
+        self.repaired, self.has_faulty_log = len(there.lacking_frames), there.has_faulty_log
         self.frames, self.last = len(there.records), there.records[-1] if there.records else None
         self.lost = sum(record.lost_before for record in there.records)
         self.restart = find_restart(self.folder, there, self.plan.remembers)
@@ -176,7 +176,7 @@ class Recording:
         Raises
         ------
         ValueError
-            The frame has another size.
+            The frame has another size, or does not come after those before it.
         OSError
             The frame cannot be written, for example because the disk is full; the frames before it are complete.
         """
@@ -190,6 +190,9 @@ class Recording:
         if frame.index in self._logged:
             self._write_again(frame, depth)
             return
+        before = self._record or self.last
+        if before is not None and frame.index <= before.index:
+            raise ValueError(f"frame {frame.index} comes after {before.index}: a recording has each once, in order")
         try:
             self._write(frame, depth, self._writers)
             file_check = self._file_check(frame.index)

@@ -32,7 +32,7 @@ class Restart:
 
 def find_restart(folder: Path, there: Inventory, remembers: bool) -> Restart:
     """Where to begin so that every missing frame is made again, with the same bits."""
-    missing = there.lost_frames
+    missing = there.lacking_frames
     first = next((number for number, record in enumerate(there.records) if record.index in missing), len(there.records))
     if not remembers:  # any frame can be made without those before it
         return Restart(there.records[first - 1] if first else None)

@@ -304,8 +304,8 @@ def _numbers_in(paths: Sequence[Path]) -> list[int] | None:
 
 
 def _key(path: Path) -> str:
-    """The part of a file name that is the same for both views."""
-    return _RIGHT.sub("", _LEFT.sub("", path.stem)).lower() or path.stem
+    """The part of a file name that is the same for both views; "." of left.png and right.png."""
+    return _RIGHT.sub("", _LEFT.sub("", path.stem)).lower() or "."
 
 
 def _open_images(places: list[str], options: OpenOptions) -> Source:
