@@ -186,6 +186,15 @@ def test_times_on_pages_are_those_of_the_benchmark():
         assert re.search(rf"^\| bdis `{preset}`.*? \| \**{re.escape(ms[f'bdis {preset}'])}\** \|", readme, re.MULTILINE)
 
 
+def test_rates_on_the_video_page_are_those_of_the_benchmark():
+    text = (ROOT / "BENCHMARK.md").read_text().split("## From a file to depth")[1]
+    rows = dict(re.findall(r"^\| `(fast|balanced)` \| (.*)", text, re.MULTILINE))
+    small, large = zip(*(re.findall(r"(\d+) \(", rows[name]) for name in ("fast", "balanced")))
+    words = " ".join((ROOT / "docs" / "video.md").read_text().split())
+    assert f"{small[0]} frames/s of 640x480 with `fast` and {small[1]} with `balanced`" in words
+    assert f"{large[0]} and {large[1]} of 1280x1024" in words
+
+
 def test_settings_page_has_all_presets_and_the_generated_table():
     text = SETTINGS.read_text()
     assert [name for name in PRESETS if f"| `{name}` |" not in text] == []
