@@ -238,6 +238,7 @@ def judge_detail(settled, labels, image, surface, uneven_rows, settings):
     disparity = np.where(known, np.clip(detail, settings.min_disparity, settings.max_disparity), np.nan)
     is_covered = naive_detail.covered(disparity, mismatch)
     is_guess = is_covered | naive_detail.unmatched(detail, mismatch)
+    is_guess |= naive_detail.reaches_limits(detail, settings.min_disparity, settings.max_disparity)
     if settings.dense:
         disparity = naive_detail.fill_covered(disparity, is_covered)
         is_guess |= naive_detail.unmatched_by_surface(disparity, surface_variance, settings.min_surface_probability)

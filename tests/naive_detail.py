@@ -21,6 +21,7 @@ ALIKE = 20.0  # grey levels
 MORE = 1.2  # times as many votes
 COVERED = 1.0  # px
 WORSE = 0.1  # mismatch
+AT_LIMIT = 0.25  # px
 UNMATCHED = 0.5  # mismatch
 STEEP = 0.12  # mismatch times px per px
 FAINT = 3.0  # grey levels per px
@@ -176,6 +177,13 @@ def unmatched(disparity, mismatch):
     slope = np.zeros(disparity.shape)
     slope[:, 2:-2] = (disparity[:, 4:] - disparity[:, :-4]) / 4
     return (mismatch > UNMATCHED) | (mismatch * slope > STEEP)
+
+
+def reaches_limits(disparity, smallest, largest):
+    """Pixels that may lie beyond the limits that were set, as their disparity lies at one; 0 and None: none was."""
+    is_low = smallest != 0 and disparity < smallest + AT_LIMIT
+    is_high = largest is not None and disparity > largest - AT_LIMIT
+    return is_low | is_high
 
 
 def is_beside_unknown(disparity, sizes, largest):

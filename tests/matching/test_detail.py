@@ -273,8 +273,9 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
     disparity, probability, variance = before.astype(np.float32), of_surface.copy(), np.empty(size, np.float32)
     result = Maps(disparity=disparity, probability=probability, width=size[1])
     rules = DetailRules(
-        smallest=-1.0, largest=12.0, largest_variance=1e6, min_probability=0.1, min_surface_probability=0.3,
-        is_dense=is_dense, is_given=False, has_variance=True, judges_variance=True, unfitted=9.0,
+        smallest=-1.0, largest=12.0, reached_below=-0.75, reached_above=11.75, largest_variance=1e6,
+        min_probability=0.1, min_surface_probability=0.3, is_dense=is_dense,
+        is_given=False, has_variance=True, judges_variance=True, unfitted=9.0,
     )  # fmt: skip
     surface, labels = (rng.uniform(0, 9, size) for _ in range(2))
     weights = {"surface": 0.5, "joint": 0.4, "jump": 20.0, "bend": 6.0, "move": 2.0, "label": 0.7, "hole": 0.3,
@@ -304,6 +305,7 @@ def test_what_is_covered_in_the_right_image(kind, size, is_dense):
         detail, surface, labels, precision, of_surface, mismatch, coherence, by_texture, 0.04, in_order
     )
     is_covered, is_unmatched = naive_detail.covered(expected, mismatch), naive_detail.unmatched(detail, mismatch)
+    is_unmatched |= naive_detail.reaches_limits(detail, -1.0, 12.0)
     assert is_covered.any()
     assert size[1] < 20 or (is_unmatched & (mismatch < naive_detail.UNMATCHED)).any()  # steep
     assert (is_unmatched & ~is_covered).any()

@@ -158,6 +158,43 @@ def test_a_matcher_that_doubts_nothing_is_silent_of_pairs_that_are_hard_to_match
         assert said(bdis.StereoMatcher("dis"), pair.left, pair.right) == ""
 
 
+@pytest.mark.parametrize(("kind", "limit"), [("tissue", "near_mm"), ("instruments", "near_mm"), ("colon", "far_mm")])
+@pytest.mark.parametrize("preset", ["balanced", "accurate"])
+def test_disparities_piled_up_at_the_limit_of_the_search_as_if_they_were_sure(kind, limit, preset):
+    """Of those at the limit a quarter lay in their intervals; now they are unknown."""
+    pair = render(kind, 240, 320, seed=8)
+    middle = float(np.nanmedian(pair.depth_mm))
+    rig = bdis.Rig(pair.focal_px, pair.cx, pair.cy, pair.baseline_mm)
+    result = bdis.StereoMatcher.for_rig(rig, preset, variance=True, **{limit: middle}).match(pair.left, pair.right)
+    known = result.known & ~np.isnan(pair.disparity)
+    assert known.mean() > 0.2
+    error = np.abs(result.disparity - pair.disparity)[known]
+    assert np.mean(error <= result.interval(0.95)[known]) > 0.85
+    beyond = pair.depth_mm < 0.97 * middle if limit == "near_mm" else pair.depth_mm > 1.03 * middle
+    assert result.known[beyond].mean() < 0.1
+
+
+@pytest.mark.parametrize("kind", ["tissue", "instruments", "colon"])
+def test_cameras_turned_towards_each_other_are_told_where_disparities_end_at_0(kind):
+    pair = render(kind, 240, 320, seed=3)
+    right = np.roll(pair.right, 24, 1)
+    right[:, :24] = 0
+    assert "if the cameras are turned towards each other, set min_disparity below 0" in said(
+        bdis.StereoMatcher(), pair.left, right
+    )
+
+
+def test_a_scene_outside_of_the_range_was_said_to_be_swapped():
+    pair = render("tissue", 240, 320, seed=1)
+    rig = bdis.Rig(pair.focal_px, pair.cx, pair.cy, pair.baseline_mm)
+    for range_mm, words in (
+        ({"near_mm": 20, "far_mm": 45}, "looks farther than it may be"),
+        ({"near_mm": 0.05, "far_mm": 0.2}, "looks farther than it may be"),  # in metres
+        ({"near_mm": 100}, "looks nearer than it may be"),
+    ):
+        assert words in said(bdis.StereoMatcher.for_rig(rig, **range_mm), pair.left, pair.right)
+
+
 def test_differently_exposed_pictures_are_told(pair, matcher):
     dark = np.maximum(pair.right // 2, 1)
     assert "the left image is 2.0 times as bright as the right one" in said(matcher, pair.left, dark)

@@ -33,6 +33,8 @@ from .rows import RowAlignment
 from .settings import Settings
 from .variational import VariationalRefinement, whole_spans
 
+AT_LIMIT = 0.25  # px: what lies so near to a limit of the search may lie beyond
+
 
 class Detail:
     """From the surface and the labels of a level to every pixel of the image.
@@ -128,10 +130,15 @@ class Detail:
             surface=planes[0], labels=planes[1], gradient_left=gradients[0], gradient_right=gradients[1],
             grey=float(settings.intensity_scale), spans=self._spans.columns, uneven_rows=0.0,
         )  # fmt: skip
+        # What is given stays as it is, in whatever range.
+        smallest = -math.inf if judges_given else settings.min_disparity
+        largest = math.inf if judges_given or settings.max_disparity is None else settings.max_disparity
         self._rules = DetailRules(
-            # What is given stays as it is, in whatever range.
-            smallest=-math.inf if judges_given else settings.min_disparity,
-            largest=math.inf if judges_given or settings.max_disparity is None else settings.max_disparity,
+            smallest=smallest,
+            largest=largest,
+            # Nobody asked for the smallest of 0: it is that of what is infinitely far.
+            reached_below=-math.inf if smallest == 0 else smallest + AT_LIMIT,
+            reached_above=largest - AT_LIMIT,
             largest_variance=largest_variance(width),
             min_probability=0.0 if judges_given else settings.min_probability,
             min_surface_probability=settings.min_surface_probability,

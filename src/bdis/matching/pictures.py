@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ UNLIKE_BRIGHTNESS = 1.3  # factor; at 1.4 the error grows by 15 % and coverage s
 UNUSED_RANGE = 0.125
 BLUE_SHARE = 0.75  # of the pixels; tissue in the right order of channels has at most 0.02, any real pair 0.1
 NO_PARALLAX_PX = 0.1
+MANY_AT_ZERO = 0.03  # share of the known pixels
 
 _ALIKE = 0.6  # correlation of windows that match
 _BRIGHT, _DARK = 230, 30  # grey levels beyond which colours are not told apart
@@ -109,7 +111,7 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
     """
     is_given = result.pictures is not None and result.pictures.is_given
     same, unlike = same_picture(result), (unlike_map if is_given else unlike_pictures)(result)
-    found = [same, unlike, "" if same or unlike else uncorrected_rows(result)]
+    found = [same, unlike, "" if same or unlike else uncorrected_rows(result), "" if same else infinitely_far(result)]
     if not found[2]:
         found.append(differing_rows(result))
     if result.pictures is not None:
@@ -136,6 +138,29 @@ def same_picture(result: StereoResult) -> str:
     return ""
 
 
+def infinitely_far(result: StereoResult) -> str:
+    """A warning if many pixels look infinitely far because no smaller disparity is searched; empty if they do not.
+
+    Examples
+    --------
+    >>> from bdis import StereoResult
+    >>> image, one = np.full((2, 2), 160, np.int16), np.ones((2, 2), np.float32)
+    >>> small = SmallPair(image, image, 16, 8, 0, np.inf, None)
+    >>> infinitely_far(StereoResult(0 * one, 0.9 * one, pictures=small)).split(":")[0]
+    '100% of the disparities are 0 px, the smallest that is searched, as if all of this were infinitely far'
+    """
+    known, small = result.disparity[result.known], result.pictures
+    if small is None or small.is_given or small.smallest != 0 or not len(known) or doubts_nothing(result):
+        return ""
+    share = float(np.mean(known < NO_PARALLAX_PX))
+    if share < MANY_AT_ZERO:
+        return ""
+    return (
+        f"{share:.0%} of the disparities are 0 px, the smallest that is searched, as if all of this were infinitely "
+        "far: if the cameras are turned towards each other, set min_disparity below 0 (with a calibration this is done)"
+    )
+
+
 def unlike_pictures(result: StereoResult) -> str:
     """A warning if the images do not match, and why if that can be told; empty if they do.
 
@@ -153,15 +178,31 @@ def unlike_pictures(result: StereoResult) -> str:
     fills_all = known >= EVERY_PIXEL
     enough = _likely_share(result) / seen if fills_all else known
     if small is not None and small.left.any():
-        doubts_nothing = known > 0 and bool((result.probability[result.known] == 1).all())
-        if (doubts_nothing or enough < FEW_KNOWN) and (reason := _other_reading(small)):
+        if (doubts_nothing(result) or enough < FEW_KNOWN) and (reason := _other_reading(small)):
             return reason
-        if doubts_nothing and _matches_by_chance(small):
+        if doubts_nothing(result) and _matches_by_chance(small):
             return (
                 "left and right match hardly better than pictures of different scenes: do both images show the same "
                 "scene, at the same time, and are they rectified?"
             )
-    return few_likely(result, known, seen) if fills_all else few_known(known)
+    text = few_likely(result, known, seen) if fills_all else few_known(known)
+    if text and small is not None and (small.smallest != 0 or math.isfinite(small.largest)):
+        text += f" Is the scene within the disparities that are searched, {small.smallest:g} to {small.largest:g} px?"
+    return text
+
+
+def doubts_nothing(result: StereoResult) -> bool:
+    """Whether every disparity is as sure as can be, as those of ``dis``.
+
+    Examples
+    --------
+    >>> from bdis import StereoResult
+    >>> one = np.ones((2, 2), np.float32)
+    >>> doubts_nothing(StereoResult(one, one)), doubts_nothing(StereoResult(one, 0.9 * one))
+    (True, False)
+    """
+    known = result.known
+    return bool(known.any() and (result.probability[known] == 1).all())
 
 
 def unlike_map(result: StereoResult) -> str:
@@ -316,8 +357,12 @@ def _other_reading(small: SmallPair) -> str:
     half = left.shape[1] // 2
     as_given = _matching_share(left, right, lowest, highest)
     readings = {
+        "the scene looks farther than it may be: min_disparity (far_mm, --far) leaves out what is there":
+            (right, 0, lowest),
+        "the scene looks nearer than it may be: max_disparity (near_mm, --near) leaves out what is there":
+            (right, highest, half),
         "left and right look swapped (or the cameras are turned towards each other: then set min_disparity below 0)":
-            (right, -half, lowest),
+            (right, -half, min(lowest, 0)),
         "one of the images looks mirrored": (right[:, ::-1], -half // 2, half // 2),
         "one of the images looks upside down": (right[::-1], -half // 2, half // 2),
         "one of the images looks turned by 180 degrees": (right[::-1, ::-1], -half // 2, half // 2),

@@ -67,12 +67,12 @@ class Settings:
         high=1, step=0.01,
     )
     min_disparity: float = setting(
-        0.0, "Smallest disparity; negative if the cameras are turned towards each other.", group=_SEARCH, unit="px",
-        above=-1e5, below=1e5, step=0.5,
+        0.0, "Smallest disparity; negative if the cameras are turned towards each other. What reaches it is unknown "
+        "likewise, unless it is 0.", group=_SEARCH, unit="px", above=-1e5, below=1e5, step=0.5,
     )
     max_disparity: float | None = setting(
-        None, "Largest disparity.", group=_SEARCH, unit="px", above="min_disparity", below=1e5, step=0.5,
-        if_none="as large as the image allows",
+        None, "Largest disparity; what reaches it may lie beyond, and is unknown if label_level is set.", group=_SEARCH,
+        unit="px", above="min_disparity", below=1e5, step=0.5, if_none="as large as the image allows",
     )
 
     align_rows: Literal["auto", "off"] = setting(

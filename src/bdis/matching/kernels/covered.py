@@ -1,5 +1,6 @@
 """What lands in the result: disparities within the limits, how sure they are, and nothing that one camera alone sees.
 
+A pixel whose disparity is as far as the search was allowed to go may lie beyond, and counts as one that does not match.
 A pixel is not seen by the right camera if the images do not match there at all, or if another one lies in the same
 place of the right image: the nearer of the two covers the other, unless the images match clearly worse there, which
 tells that it is background drawn too near.  Where a depth edge is drawn as a ramp none lies behind another; but the
@@ -51,6 +52,8 @@ class DetailRules(Record):
     ----------
     smallest, largest : float
         px, limits of disparity.
+    reached_below, reached_above : float
+        px, disparities outside of these have reached the limits.
     largest_variance : float
         px^2, where nothing is known of a disparity.
     min_probability : float
@@ -70,6 +73,8 @@ class DetailRules(Record):
 
     smallest: float
     largest: float
+    reached_below: float
+    reached_above: float
     largest_variance: float
     min_probability: float
     min_surface_probability: float
@@ -207,8 +212,8 @@ def rise_at(detail, row, x, width, before):
 
 
 @inner
-def mark_covered(detail, disparity, mismatch, y, width, claims, is_covered, is_given):
-    """Which pixels of a row the right camera does not see.  Returns whether there are any.
+def mark_covered(detail, disparity, mismatch, y, width, claims, is_covered, rules):
+    """Which pixels of a row the right camera does not see, or have no match.  Returns whether there are any.
 
     ``disparity`` is what ``detail`` is where known, within the limits.  What is given may be steep: others draw whole
     px.
@@ -219,12 +224,13 @@ def mark_covered(detail, disparity, mismatch, y, width, claims, is_covered, is_g
         claim_places(disparity, y, width, claims)
         settle_claims(disparity, mismatch, y, width, claims, is_covered)
     seen, alone, unmatched = splat(int32(SEEN)), splat(int32(ALONE)), splat(float32(UNMATCHED))
-    steep, before = splat(float32(1e30 if is_given else 4 * STEEP)), splat(float32(0))
+    steep, before = splat(float32(1e30 if rules.is_given else 4 * STEEP)), splat(float32(0))
+    low, high = splat(float32(rules.reached_below)), splat(float32(rules.reached_above))
     any_covered = False
     for x in range(nothing, uint64(width), uint64(LANES)):
         covered, differs = load(is_covered, nothing, x) if has_marks else seen, load(mismatch, nothing, x)
         rise, before = rise_at(detail, uint64(y), x, width, before)
-        is_alone = (differs > unmatched) | (differs * rise > steep)
+        is_alone = (differs > unmatched) | (differs * rise > steep) | (before < low) | (before > high)
         covered = select(is_alone & (covered == seen), alone, covered)
         covered = select(lane_numbers() + splat(int32(x)) < splat(int32(width)), covered, seen)
         store(is_covered, nothing, x, covered)
@@ -353,9 +359,7 @@ def write_detail(
             compare_gradients(detail, cues, y + WINDOW, doubt)
         doubt_row(detail, result.probability, cues, weights, y, doubt)
         write_disparities(detail.values, y, width, rules.smallest, rules.largest, disparity)
-        if mark_covered(
-            detail.values, disparity, doubt.mismatch, y, width, line.claims, line.is_covered, rules.is_given
-        ):
+        if mark_covered(detail.values, disparity, doubt.mismatch, y, width, line.claims, line.is_covered, rules):
             if rules.is_dense:
                 fill_covered(disparity, y, width, line.is_covered)
             else:
