@@ -202,6 +202,37 @@ def test_maps_of_the_wrong_kind_are_refused(tmp_path):
         bdis.read_disparity(tmp_path / "objects.npy")
 
 
+@pytest.mark.parametrize("ending", ["tiff", "npy"])
+@pytest.mark.parametrize(("kind", "steps"), [(np.int16, 16), (np.uint16, 256)])
+def test_parts_of_a_px_were_px_once_they_came_from_a_file(kind, steps, ending, tmp_path):
+    """What the array is refused for: 3.4 mm instead of 54.4."""
+    stored, path = np.full((48, 64), 25 * steps).astype(kind), tmp_path / f"sgbm.{ending}"
+    if ending == "npy":
+        np.save(path, stored)
+    elif not cv2.imwrite(str(path), stored):
+        pytest.skip("this OpenCV does not write int16")
+    words = rf"sgbm.{ending} is u?int16.* save disparity.astype\(np.float32\) / {steps}, .* as floats"
+    with pytest.raises(ValueError, match=words):
+        bdis.read_disparity(path)
+    with pytest.raises(ValueError, match="is u?int16"):
+        bdis.Rig(272, 31.5, 23.5, 5).depth(stored)
+
+
+def test_whole_px_of_uint16_are_read_with_their_mark_of_unknown_pixels(tmp_path):
+    np.save(tmp_path / "px.npy", np.uint16([[25, 65535]]))
+    with pytest.raises(ValueError, match="reaches 65535"):
+        bdis.read_disparity(tmp_path / "px.npy")
+    np.testing.assert_array_equal(bdis.read_disparity(tmp_path / "px.npy", unknown=65535), [[25, np.nan]])
+
+
+@pytest.mark.parametrize("kind", [bool, complex, "U4", "M8[s]"])
+@pytest.mark.parametrize("what", ["disparity", "depth"])
+def test_files_without_real_numbers_are_no_maps(what, kind, tmp_path):
+    np.save(tmp_path / "map.npy", np.ones((2, 3), int).astype(kind))
+    with pytest.raises(ValueError, match=f"map.npy (holds .*; a {what} is numbers|cannot be read as a {what})"):
+        getattr(bdis, f"read_{what}")(tmp_path / "map.npy")
+
+
 def test_a_map_format_is_one_line_of_the_table(tmp_path, monkeypatch):
     def encode(values, ending, quantity):
         return f"{quantity.name}\n{values.tolist()}".encode()

@@ -75,11 +75,6 @@ def write_map(path: Place, values: Any, name: str, quantity: Quantity) -> None:
     write_whole(path, by_ending[ending](array, ending, quantity))
 
 
-def read_map(path: Place, quantity: Quantity) -> FloatMap:
-    """Read a map in the format of the ending of ``path``: float32 (h, w), NaN = unknown."""
-    return as_map(decode_map(path, quantity))
-
-
 def as_map(values: Array) -> FloatMap:
     """``values`` as float32; what is not finite, or too large for float32, becomes NaN."""
     with np.errstate(over="ignore"):
@@ -94,7 +89,14 @@ def decode_map(path: Place, quantity: Quantity) -> Array:
     values = by_ending[ending].decode(read_limited(path, MAX_IMAGE_BYTES), path, quantity)
     if values.ndim != 2:
         raise ValueError(f"{path} has shape {values.shape}; expected {quantity.name} of (height, width)")
+    if not holds_numbers(values):
+        raise ValueError(f"{path} holds {values.dtype}; {quantity.name} is numbers")
     return values
+
+
+def holds_numbers(values: Array) -> bool:
+    """Whether an array holds real numbers, and not truth values, complex numbers, text, dates or objects."""
+    return values.dtype.kind in "fiu"
 
 
 def check_ending(path: Place, known: tuple[str, ...], what: str) -> str:
