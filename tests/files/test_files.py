@@ -141,6 +141,43 @@ def test_depth_png_is_whole_millimetres(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["tiff", "pfm", "npy", "png", "npz"])
+@pytest.mark.parametrize("kind", [np.uint16, np.float32])
+def test_unknown_depth_that_is_0_or_negative_in_a_file_was_known(kind, ending, tmp_path):
+    path, stored = tmp_path / f"depth.{ending}", np.array([[60, 0], [0, 80]], kind)
+    if kind == np.float32:
+        stored[1, 0] = -1
+    if ending == "npy":
+        np.save(path, stored)
+    elif ending == "npz":
+        np.savez(path, depth_mm=stored)
+    elif ending == "pfm":
+        path.write_bytes(encode_pfm(stored.astype(np.float32)))
+    else:
+        cv2.imwrite(str(path), np.maximum(stored, 0).astype(np.uint16) if ending == "png" else stored)
+    np.testing.assert_array_equal(bdis.read_depth(path), [[60, np.nan], [np.nan, 80]])
+
+
+def test_depth_in_metres_became_1_mm_everywhere(tmp_path):
+    depth = np.array([[0.0612, 0.0595, 0, np.nan], [0.058, 1.5, -1, np.inf]])
+    with pytest.raises(ValueError, match=r"median of the depth is 0.0604 mm.*whole mm.*metres.*1000 \* depth_mm"):
+        bdis.write_depth(tmp_path / "depth.png", depth)
+    assert not list(tmp_path.iterdir())
+    bdis.write_depth(tmp_path / "depth.tiff", depth)  # of a microscope, perhaps
+    assert bdis.read_depth(tmp_path / "depth.tiff")[0, 0] == np.float32(0.0612)
+    for near in ([[1.0, 0.5, 1.2]], [[np.nan, 0.0]]):
+        bdis.write_depth(tmp_path / "depth.png", near)
+
+
+@pytest.mark.parametrize("kind", [bool, complex, str, object, "M8[s]"])
+@pytest.mark.parametrize("write", [bdis.write_depth, bdis.write_disparity])
+@pytest.mark.parametrize("ending", ["png", "tiff", "pfm", "npy"])
+def test_what_holds_no_numbers_was_written_as_a_map(ending, write, kind, tmp_path):
+    with pytest.raises(TypeError, match=r"(depth_mm|disparity) must be an array of numbers, but it holds"):
+        write(tmp_path / f"map.{ending}", np.ones((2, 3), int).astype(kind))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["tiff", "pfm", "npy", "png", "npz"])
 def test_masks_were_dropped_and_what_they_hide_was_written(ending, tmp_path):
     path, masked = tmp_path / f"map.{ending}", np.ma.masked_greater(np.float32([[5, 50]]), 10)
     if ending == "npz":

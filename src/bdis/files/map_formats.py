@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array, without_mask
+from ..common.arrays import Array, as_numbers, holds_numbers
 from ..common.atomic import Place, write_whole
 from ..common.npz import Npz, read_npy
 from ..common.printable import printable
@@ -67,7 +67,7 @@ class MapFormat:
 
 def write_map(path: Place, values: Any, name: str, quantity: Quantity) -> None:
     """Write a map in the format of the ending of ``path``; ``name`` is what the caller's parameter is called."""
-    array = np.asarray(without_mask(values), np.float32)
+    array = as_numbers(values, name).astype(np.float32, copy=False)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}; expected (height, width)")
     by_ending = {ending: each.encode for each in FORMATS if each.encode is not None for ending in each.endings}
@@ -92,11 +92,6 @@ def decode_map(path: Place, quantity: Quantity) -> Array:
     if not holds_numbers(values):
         raise ValueError(f"{path} holds {values.dtype}; {quantity.name} is numbers")
     return values
-
-
-def holds_numbers(values: Array) -> bool:
-    """Whether an array holds real numbers, and not truth values, complex numbers, text, dates or objects."""
-    return values.dtype.kind in "fiu"
 
 
 def check_ending(path: Place, known: tuple[str, ...], what: str) -> str:

@@ -142,12 +142,14 @@ def write_depth(path: Place, depth_mm: Array) -> None:
         unknown pixels; ``.pfm`` stores float32 with infinity for unknown pixels; ``.png`` stores uint16 in whole mm
         with 0 for unknown pixels and for depths above 65535 mm.
     depth_mm : ndarray, shape (h, w)
-        Depth in mm; NaN or masked where unknown.
+        Depth in mm; NaN, 0, negative or masked where unknown.
 
     Raises
     ------
+    TypeError
+        The depth holds no numbers.
     ValueError
-        Another ending or shape.
+        Another ending or shape, or a PNG of depths whose median is below 1 mm, as of depths in metres.
     OSError
         The file cannot be written; no partial file is left.
     ImportError
@@ -181,7 +183,7 @@ def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:
     Returns
     -------
     ndarray of float32, shape (h, w)
-        Depth in mm; NaN where unknown.
+        Depth in mm; NaN where unknown: where the file has no finite number above 0.
 
     Raises
     ------
@@ -205,7 +207,8 @@ def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:
     ...     read_depth(f"{folder}/serv-ct.png", scale=256).tolist()
     [[80.0, nan]]
     """
-    return as_map(decode_map(path, replace(_DEPTH, png_steps=scale)))
+    depth_mm = as_map(decode_map(path, replace(_DEPTH, png_steps=scale)))
+    return np.where(depth_mm > 0, depth_mm, np.float32(np.nan))
 
 
 def write_result(path: Place, result: StereoResult, depth_mm: Array | None = None) -> None:
@@ -351,6 +354,12 @@ def _depth_to_png(depth_mm: FloatMap) -> NDArray[np.uint16]:
     """Whole mm, 0 = unknown."""
     with np.errstate(invalid="ignore"):
         is_stored = (depth_mm > 0) & (depth_mm <= 65535)
+    # All of it would become 1 mm; tissue before an endoscope is some mm away, and nothing of a microscope's fits in.
+    if is_stored.any() and (median := float(np.median(depth_mm[is_stored]))) < 1:
+        raise ValueError(
+            f"the median of the depth is {median:.3g} mm, of which a PNG holds whole mm; if it is in metres, give "
+            "1000 * depth_mm, or else write TIFF or PFM"
+        )
     stored = np.zeros(depth_mm.shape, np.uint16)
     stored[is_stored] = np.maximum(np.rint(depth_mm[is_stored]), 1)  # 0 would mean unknown
     return stored

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array, without_mask
+from ..common.arrays import Array, as_numbers
 from ..common.atomic import Place
 
 FARTHEST = 1e5  # px, as far as a disparity may lie from 0
@@ -60,14 +60,12 @@ def as_disparity_px(
     ValueError: sgbm.tiff is int16, which OpenCV uses for 16ths of a px; save disparity.astype(np.float32) / 16, \
 with NaN where it is unknown, as floats
     """
-    array = np.asanyarray(given)  # with its mask
+    stored = np.asanyarray(given)  # with its mask
     subject = name if file is None else str(file)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{subject} must be an array of numbers, but it holds {array.dtype}")
-    if is_int16(array):
+    array = as_numbers(stored, subject)
+    if is_int16(stored):
         raise ValueError(f"{subject} is int16, which OpenCV uses for 16ths of a px; {_advice(name, 16, file)}")
-    is_uint16 = array.dtype.kind == "u" and array.dtype.itemsize == 2
-    array = without_mask(array)
+    is_uint16 = stored.dtype.kind == "u" and stored.dtype.itemsize == 2
     with np.errstate(over="ignore"):
         px = array.astype(np.float32)
         is_known = np.isfinite(px)
