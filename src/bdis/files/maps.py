@@ -38,7 +38,8 @@ def write_disparity(path: Place, disparity: Array) -> None:
         The disparity holds no numbers.
     ValueError
         Another ending or shape, a disparity that a PNG cannot store (negative, or 256 px and more), or one that is not
-        in px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
+        in px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, uint16 as KITTI stores it, or one
+        that mostly exceeds its width.
     OSError
         The file cannot be written; no partial file is left.
     ImportError
