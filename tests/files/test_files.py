@@ -141,6 +141,43 @@ def test_depth_png_is_whole_millimetres(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["tiff", "pfm", "npy", "png", "npz"])
+@pytest.mark.parametrize("kind", [np.uint16, np.float32])
+def test_unknown_depth_that_is_0_or_negative_in_a_file_was_known(kind, ending, tmp_path):
+    path, stored = tmp_path / f"depth.{ending}", np.array([[60, 0], [0, 80]], kind)
+    if kind == np.float32:
+        stored[1, 0] = -1
+    if ending == "npy":
+        np.save(path, stored)
+    elif ending == "npz":
+        np.savez(path, depth_mm=stored)
+    elif ending == "pfm":
+        path.write_bytes(encode_pfm(stored.astype(np.float32)))
+    else:
+        cv2.imwrite(str(path), np.maximum(stored, 0).astype(np.uint16) if ending == "png" else stored)
+    np.testing.assert_array_equal(bdis.read_depth(path), [[60, np.nan], [np.nan, 80]])
+
+
+def test_depth_in_metres_became_1_mm_everywhere(tmp_path):
+    depth = np.array([[0.0612, 0.0595, 0, np.nan], [0.058, 1.5, -1, np.inf]])
+    with pytest.raises(ValueError, match=r"median of the depth is 0.0604 mm.*whole mm.*metres.*1000 \* depth_mm"):
+        bdis.write_depth(tmp_path / "depth.png", depth)
+    assert not list(tmp_path.iterdir())
+    bdis.write_depth(tmp_path / "depth.tiff", depth)  # of a microscope, perhaps
+    assert bdis.read_depth(tmp_path / "depth.tiff")[0, 0] == np.float32(0.0612)
+    for near in ([[1.0, 0.5, 1.2]], [[np.nan, 0.0]]):
+        bdis.write_depth(tmp_path / "depth.png", near)
+
+
+@pytest.mark.parametrize("kind", [bool, complex, str, object, "M8[s]"])
+@pytest.mark.parametrize("write", [bdis.write_depth, bdis.write_disparity])
+@pytest.mark.parametrize("ending", ["png", "tiff", "pfm", "npy"])
+def test_what_holds_no_numbers_was_written_as_a_map(ending, write, kind, tmp_path):
+    with pytest.raises(TypeError, match=r"(depth_mm|disparity) must be an array of numbers, but it holds"):
+        write(tmp_path / f"map.{ending}", np.ones((2, 3), int).astype(kind))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["tiff", "pfm", "npy", "png", "npz"])
 def test_masks_were_dropped_and_what_they_hide_was_written(ending, tmp_path):
     path, masked = tmp_path / f"map.{ending}", np.ma.masked_greater(np.float32([[5, 50]]), 10)
     if ending == "npz":
@@ -200,6 +237,37 @@ def test_maps_of_the_wrong_kind_are_refused(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(ValueError, match="cannot be read as a disparity"):
         bdis.read_disparity(tmp_path / "objects.npy")
+
+
+@pytest.mark.parametrize("ending", ["tiff", "npy"])
+@pytest.mark.parametrize(("kind", "steps"), [(np.int16, 16), (np.uint16, 256)])
+def test_parts_of_a_px_were_px_once_they_came_from_a_file(kind, steps, ending, tmp_path):
+    """What the array is refused for: 3.4 mm instead of 54.4."""
+    stored, path = np.full((48, 64), 25 * steps).astype(kind), tmp_path / f"sgbm.{ending}"
+    if ending == "npy":
+        np.save(path, stored)
+    elif not cv2.imwrite(str(path), stored):
+        pytest.skip("this OpenCV does not write int16")
+    words = rf"sgbm.{ending} is u?int16.* save disparity.astype\(np.float32\) / {steps}, .* as floats"
+    with pytest.raises(ValueError, match=words):
+        bdis.read_disparity(path)
+    with pytest.raises(ValueError, match="is u?int16"):
+        bdis.Rig(272, 31.5, 23.5, 5).depth(stored)
+
+
+def test_whole_px_of_uint16_are_read_with_their_mark_of_unknown_pixels(tmp_path):
+    np.save(tmp_path / "px.npy", np.uint16([[25, 65535]]))
+    with pytest.raises(ValueError, match="reaches 65535"):
+        bdis.read_disparity(tmp_path / "px.npy")
+    np.testing.assert_array_equal(bdis.read_disparity(tmp_path / "px.npy", unknown=65535), [[25, np.nan]])
+
+
+@pytest.mark.parametrize("kind", [bool, complex, "U4", "M8[s]"])
+@pytest.mark.parametrize("what", ["disparity", "depth"])
+def test_files_without_real_numbers_are_no_maps(what, kind, tmp_path):
+    np.save(tmp_path / "map.npy", np.ones((2, 3), int).astype(kind))
+    with pytest.raises(ValueError, match=f"map.npy (holds .*; a {what} is numbers|cannot be read as a {what})"):
+        getattr(bdis, f"read_{what}")(tmp_path / "map.npy")
 
 
 def test_a_map_format_is_one_line_of_the_table(tmp_path, monkeypatch):

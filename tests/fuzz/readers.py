@@ -27,7 +27,7 @@ from bdis.connections.ros.message_types import CAMERA_INFO, COMPRESSED, IMAGE, p
 from bdis.connections.ros.messages import cameras_of
 from bdis.connections.ros2.bdis_ros import bridge
 from bdis.evaluation.samples import Sample
-from bdis.files.maps import holds_sixteenths
+from bdis.files.maps import stored_disparity
 from bdis.matching.settings import Settings, settings_for
 from bdis.video.sources import BadFrame, BagSource, open_source
 from bdis.video.sources.pipe import parse_pipe_format
@@ -176,7 +176,7 @@ def _map(name: str) -> Callable[[Path, bytes], None]:
     def read(folder: Path, content: bytes) -> None:
         path = written(folder, name, _with_png_checksums(content))
         any_of([lambda: check_map(bdis.read_depth(path)), lambda: check_map(bdis.read_disparity(path))])
-        holds_sixteenths(path)
+        stored_disparity(path)
 
     return read
 

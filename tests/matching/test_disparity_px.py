@@ -59,3 +59,38 @@ def test_masked_and_infinite_disparities_are_unknown(tmp_path):
     bdis.write_disparity(tmp_path / "disparity.npy", masked)
     assert np.isnan(bdis.read_disparity(tmp_path / "disparity.npy")[0, :2]).all()
     assert as_disparity_px(25.0).shape == ()
+
+
+@pytest.mark.parametrize("kind", ["<f4", ">f4", np.float64, np.int32, np.uint32])
+def test_256ths_of_a_px_that_had_become_floats_were_taken_for_px(kind):
+    stored = np.tile(256 * FLAT, (1, 5))  # 6400 in an image of 300 px
+    stored[0] = np.nan if np.dtype(kind).kind == "f" else 0
+    with pytest.raises(ValueError, match=r"more than half .* exceed 300 px, .* width .* / 256"):
+        as_disparity_px(stored.astype(kind))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.int32])
+def test_all_that_take_a_disparity_refuse_such_a_map(take, kind):
+    with pytest.raises(ValueError, match="exceed 256 px"):
+        take((256 * FLAT).astype(kind))
+
+
+def test_a_map_with_a_few_absurd_disparities_is_one_in_px():
+    disparity = np.tile(FLAT, (1, 5))
+    disparity[:15] = 1e4
+    np.testing.assert_array_equal(as_disparity_px(disparity), disparity)
+    assert np.isnan(as_disparity_px(np.full_like(disparity, np.nan))).all()
+
+
+@pytest.mark.parametrize("part", [(slice(None), slice(7, 8)), (slice(7, 8), slice(None)), slice(0, 20), 7, (7, 8)])
+def test_rows_columns_and_pixels_of_a_large_map_are_px(part):
+    disparity = np.full((400, 1200), 500.0)
+    np.testing.assert_array_equal(as_disparity_px(disparity[part]), disparity[part])
+
+
+def test_a_map_that_is_mostly_a_mark_of_unknown_pixels_is_told_how_to_say_so():
+    disparity = np.tile(FLAT, (1, 5))
+    disparity[:30] = 9999
+    with pytest.raises(ValueError, match="if 9999 means unknown"):
+        as_disparity_px(disparity)
+    np.testing.assert_array_equal(as_disparity_px(disparity, unknown=9999)[30:], disparity[30:])

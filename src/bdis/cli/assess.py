@@ -96,19 +96,18 @@ def _read(path: Path, shape: tuple[int, ...], unknown: float | None) -> Array:
     import numpy as np
 
     from ..common.arrays import size_text
-    from ..files.maps import holds_sixteenths, read_disparity
-    from ..matching.disparity_px import FARTHEST
+    from ..files.maps import stored_disparity
+    from ..matching.disparity_px import FARTHEST, as_disparity_px, is_int16
 
-    if holds_sixteenths(path):
+    stored = stored_disparity(path)
+    if is_int16(stored):
         raise ValueError(
             f"{path} is int16, which OpenCV uses for 16ths of a px: save disparity.astype(np.float32) / 16 instead, "
             "and add --unknown -1 (OpenCV's mark of unknown pixels if minDisparity is 0)"
         )
-    given = read_disparity(path)
+    given = as_disparity_px(stored, unknown=unknown, file=path, may_exceed_width=True)  # a warning tells
     if given.shape != shape[:2]:
         raise ValueError(f"{path} is {size_text(given.shape)} but the images are {size_text(shape)}")
-    if unknown is not None:
-        given[given == np.float32(unknown)] = np.nan
     # Nine digits tell any float32 from the next one, so that the advice can be followed to the letter.
     farthest = max(np.nanmin(given, initial=0), np.nanmax(given, initial=0), key=abs)
     if abs(farthest) > FARTHEST:

@@ -8,15 +8,14 @@ import struct
 
 from ..common.atomic import Place
 from ..common.reading import check_pixels
+from .tiff_tags import HEIGHT, ORIENTATION, ROLE, TIFF_STARTS, WIDTH, Tiff
 
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 _PNG_BITS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}  # by colour type
 _JPEG_FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers that begin a header with the size
-_TIFF_ROLE, _TIFF_WIDTH, _TIFF_HEIGHT = 254, 256, 257  # numbers of tags
 _THUMBNAIL_OR_MASK = 1 | 4  # bits of the role of a page
-_TIFF_KINDS = {3: "H", 4: "I", 16: "Q"}  # 16, 32 and 64 bits
-_TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-_MOST_TAGS, _MOST_PAGES = 1000, 20
+_UPRIGHT = (0, 1)  # orientations of a TIFF: not stated, and the first row on top, its first pixel left
+_MOST_PAGES = 20
 _PNM = re.compile(rb"P[2356](?:\s++|#[^\n]*+\n)++([0-9]{1,9})(?:\s++|#[^\n]*+\n)++([0-9]{1,9})\s")
 
 
@@ -27,6 +26,8 @@ def is_png(content: bytes) -> bool:
 
 def check_header(content: bytes, name: Place) -> None:
     r"""Refuse content that is none of PNG, JPEG, TIFF, PGM and PPM, or promises more pixels or pages than are read.
+
+    A TIFF that is to be turned is refused as well.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def check_header(content: bytes, name: Place) -> None:
         size = _png_size(content)
     elif content.startswith(b"\xff\xd8\xff"):
         size = _jpeg_size(content)
-    elif content[:4] in _TIFF_STARTS:
+    elif content[:4] in TIFF_STARTS:
         size = _tiff_size(content)
     elif found := _PNM.match(content):
         size = int(found[1]), int(found[2])
@@ -60,10 +61,19 @@ def check_header(content: bytes, name: Place) -> None:
             f"{name} cannot be read as an image ({len(content)} bytes): not PNG, JPEG, TIFF, PGM or PPM, or cut short"
         )
     check_pixels(*size, name)
-    if content[:4] in _TIFF_STARTS and _has_more_pages(content):
+    if content[:4] not in TIFF_STARTS:
+        return
+    if _has_more_pages(content):
         raise ValueError(
             f"{name} is a TIFF of several pages, of which only the first would be read; make a file of each, as with "
             "libtiff (tiffsplit) or ImageMagick (magick pages.tif page-%03d.png)"
+        )
+    orientation = _tiff_orientation(content)
+    if orientation not in _UPRIGHT:  # OpenCV would turn or mirror it, and not other formats: rows would not be rows
+        raise ValueError(
+            f"{name} is a TIFF with orientation {orientation} (tag 274), which would turn or mirror its pixels; store "
+            "them as they are seen, as with ImageMagick (magick turned.tif -auto-orient upright.tif), or, if they are "
+            "stored so, say it with orientation 1, as with libtiff (tiffset -s 274 1 FILE)"
         )
 
 
@@ -91,55 +101,25 @@ def _jpeg_size(content: bytes) -> tuple[int, int] | None:
     return None
 
 
-class _Tiff:
-    """The directories of a TIFF or BigTIFF, one for each page; methods raise struct.error where the content ends."""
-
-    def __init__(self, content: bytes):
-        self._content = content
-        self._order = "<" if content.startswith(b"II") else ">"
-        is_big = content[2:4] in (b"+\0", b"\0+")
-        self._at_first, self._at_kind = (8, "Q") if is_big else (4, "I")
-        self._count_kind, self._entry_bytes, self._value_at = ("Q", 20, 12) if is_big else ("H", 12, 8)
-
-    def first(self) -> int:
-        """Where the first directory is."""
-        return self._number(self._at_kind, self._at_first)
-
-    def tags(self, start: int) -> dict[int, int]:
-        """The numbers of a directory that are looked for here."""
-        found: dict[int, int] = {}
-        for number in range(min(self._number(self._count_kind, start), _MOST_TAGS)):
-            at = start + struct.calcsize(f"={self._count_kind}") + self._entry_bytes * number
-            tag, kind = self._number("H", at), self._number("H", at + 2)
-            if tag in (_TIFF_WIDTH, _TIFF_HEIGHT, _TIFF_ROLE) and kind in _TIFF_KINDS:
-                value = self._number(_TIFF_KINDS[kind], at + self._value_at)
-                found[tag] = max(value, found.get(tag, 0))  # if it is there twice
-        return found
-
-    def next(self, start: int) -> int:
-        """Where the directory after this one is; 0 if there is none."""
-        count = self._number(self._count_kind, start)
-        at = start + struct.calcsize(f"={self._count_kind}") + self._entry_bytes * count
-        return self._number(self._at_kind, at)
-
-    def _number(self, kind: str, at: int) -> int:
-        (number,) = struct.unpack_from(self._order + kind, self._content, min(at, len(self._content)))
-        return int(number)
-
-
 def _tiff_size(content: bytes) -> tuple[int, int] | None:
     """Size of the first page."""
-    tiff = _Tiff(content)
+    tiff = Tiff(content)
     try:
-        tags = tiff.tags(tiff.first())
-        return tags[_TIFF_WIDTH], tags[_TIFF_HEIGHT]
+        found = tiff.limits(tiff.first())
+        return found[WIDTH], found[HEIGHT]
     except (struct.error, KeyError):
         return None
 
 
+def _tiff_orientation(content: bytes) -> int:
+    """Orientation of the first page, 0 if it is not stated."""
+    tiff = Tiff(content)
+    return tiff.limits(tiff.first()).get(ORIENTATION, 0)
+
+
 def _has_more_pages(content: bytes) -> bool:
     """Whether a further page, or the place of one, follows the first; thumbnails and masks of it do not count."""
-    tiff = _Tiff(content)
+    tiff = Tiff(content)
     try:
         at = tiff.next(tiff.first())
     except struct.error:
@@ -148,7 +128,7 @@ def _has_more_pages(content: bytes) -> bool:
         if at == 0:
             return False
         try:
-            if not tiff.tags(at).get(_TIFF_ROLE, 0) & _THUMBNAIL_OR_MASK:
+            if not tiff.limits(at).get(ROLE, 0) & _THUMBNAIL_OR_MASK:
                 return True
             at = tiff.next(at)
         except struct.error:

@@ -11,6 +11,8 @@ from ..common.optional import require
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
 from ..matching.images import as_image_array
 from .image_headers import check_header, is_png
+from .tiff_damage import check_deflate
+from .tiff_tags import TIFF_STARTS
 
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pgm", ".ppm")
 _SILENT = 0  # level of OpenCV's log
@@ -19,7 +21,10 @@ _PNG_CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")  # all that pixels a
 
 
 def read_image(path: Place) -> Array:
-    """Read an image as it is stored; an orientation in its metadata is ignored.
+    """Read an image as it is stored; an orientation in its metadata is ignored, or of a TIFF refused.
+
+    Damage is noticed where the format has checksums: in PNG and in TIFF with Deflate.  In JPEG, PGM and PPM, and in
+    TIFF that is not compressed or with LZW, only what is cut short or cannot be decoded is; wrong pixels are not.
 
     Parameters
     ----------
@@ -36,8 +41,8 @@ def read_image(path: Place) -> Array:
     OSError
         The file cannot be read.
     ValueError
-        The file is not an image, is truncated or damaged, is a TIFF of several pages, or has more than 2^26 pixels
-        (8192x8192).
+        The file is not an image, is truncated or damaged, is a TIFF of several pages or with another orientation than
+        1, or has more than 2^26 pixels (8192x8192).
     ImportError
         OpenCV is not installed.
 
@@ -158,6 +163,8 @@ def decode_pixels(content: bytes, name: Place) -> Array:
         raise ValueError(
             f"{name} cannot be read as an image ({len(content)} bytes): damaged, cut short or of an unusual kind"
         )
+    if content[:4] in TIFF_STARTS:
+        check_deflate(content, name)  # afterwards: only so is its size one that OpenCV reads
     return image
 
 

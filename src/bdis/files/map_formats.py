@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.arrays import Array, without_mask
+from ..common.arrays import Array, as_numbers, holds_numbers
 from ..common.atomic import Place, write_whole
 from ..common.npz import Npz, read_npy
 from ..common.printable import printable
@@ -67,17 +67,12 @@ class MapFormat:
 
 def write_map(path: Place, values: Any, name: str, quantity: Quantity) -> None:
     """Write a map in the format of the ending of ``path``; ``name`` is what the caller's parameter is called."""
-    array = np.asarray(without_mask(values), np.float32)
+    array = as_numbers(values, name).astype(np.float32, copy=False)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}; expected (height, width)")
     by_ending = {ending: each.encode for each in FORMATS if each.encode is not None for ending in each.endings}
     ending = check_ending(path, tuple(by_ending), quantity.name)
     write_whole(path, by_ending[ending](array, ending, quantity))
-
-
-def read_map(path: Place, quantity: Quantity) -> FloatMap:
-    """Read a map in the format of the ending of ``path``: float32 (h, w), NaN = unknown."""
-    return as_map(decode_map(path, quantity))
 
 
 def as_map(values: Array) -> FloatMap:
@@ -94,6 +89,8 @@ def decode_map(path: Place, quantity: Quantity) -> Array:
     values = by_ending[ending].decode(read_limited(path, MAX_IMAGE_BYTES), path, quantity)
     if values.ndim != 2:
         raise ValueError(f"{path} has shape {values.shape}; expected {quantity.name} of (height, width)")
+    if not holds_numbers(values):
+        raise ValueError(f"{path} holds {values.dtype}; {quantity.name} is numbers")
     return values
 
 

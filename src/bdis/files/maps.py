@@ -10,10 +10,10 @@ from ..common.arrays import Array, without_mask
 from ..common.atomic import Place, write_whole
 from ..common.npz import Npz
 from ..common.reading import MAX_IMAGE_BYTES, read_limited
-from ..matching.disparity_px import as_disparity_px, is_int16
+from ..matching.disparity_px import as_disparity_px
 from ..matching.pictures import small_left
 from ..matching.result import StereoResult
-from .map_formats import FloatMap, Quantity, as_map, check_ending, decode_map, read_map, readable, write_map
+from .map_formats import FloatMap, Quantity, as_map, check_ending, decode_map, readable, write_map
 
 _KITTI_STEPS = 256.0  # per px
 _MOST_WARNINGS, _LONGEST_WARNING = 20, 500  # sentences and letters in the file of a result
@@ -38,7 +38,8 @@ def write_disparity(path: Place, disparity: Array) -> None:
         The disparity holds no numbers.
     ValueError
         Another ending or shape, a disparity that a PNG cannot store (negative, or 256 px and more), or one that is not
-        in px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
+        in px: int16 as OpenCV's matchers and :meth:`StereoMatcher.compute` give it, uint16 as KITTI stores it, or one
+        that mostly exceeds its width.
     OSError
         The file cannot be written; no partial file is left.
     ImportError
@@ -59,7 +60,7 @@ def write_disparity(path: Place, disparity: Array) -> None:
     write_map(path, as_disparity_px(disparity), "disparity", _DISPARITY)
 
 
-def read_disparity(path: Place) -> NDArray[np.float32]:
+def read_disparity(path: Place, *, scale: float = _KITTI_STEPS, unknown: float | None = None) -> NDArray[np.float32]:
     """Read a disparity map.
 
     Parameters
@@ -67,6 +68,10 @@ def read_disparity(path: Place) -> NDArray[np.float32]:
     path : str or path-like
         File written by :func:`write_disparity` or :func:`write_result`, or a disparity of the Middlebury or KITTI data
         sets.
+    scale : float, optional
+        Steps of a PNG per px.
+    unknown : float, optional
+        A further value in px that means unknown, such as -1.
 
     Returns
     -------
@@ -76,7 +81,8 @@ def read_disparity(path: Place) -> NDArray[np.float32]:
     Raises
     ------
     ValueError
-        Another ending, or the content is not a disparity map of that format.
+        Another ending, the content is not a disparity map of that format, or it is not in px: TIFF and NPY of int16,
+        as OpenCV's matchers give it, or of uint16, as KITTI stores it in PNG, or one that mostly exceeds its width.
     OSError
         The file cannot be read.
     ImportError
@@ -94,33 +100,37 @@ def read_disparity(path: Place) -> NDArray[np.float32]:
     ...     read_disparity(f"{folder}/disparity.pfm").tolist()
     [[-2.5, nan]]
     """
-    return read_map(path, _DISPARITY)
+    stored = decode_map(path, replace(_DISPARITY, png_steps=scale))
+    return as_disparity_px(stored, unknown=unknown, file=path)
 
 
-def holds_sixteenths(path: Place) -> bool:
-    """Whether a file holds a disparity of type int16, as OpenCV's matchers give it: in sixteenths of a px.
-
-    :func:`read_disparity` takes the numbers of such a file for px.
+def stored_disparity(path: Place) -> Array:
+    """The numbers in a file with a disparity, in the type that they have there, whether they are px or not.
 
     Parameters
     ----------
     path : str or path-like
-        File that :func:`read_disparity` reads.
+        File that :func:`read_disparity` reads, or refuses because it is not in px.
+
+    Returns
+    -------
+    ndarray, shape (h, w)
+        Of a PNG in px as float32, NaN where unknown.
 
     Raises
     ------
     ValueError, OSError, ImportError
-        As :func:`read_disparity`.
+        As :func:`read_disparity`, but for numbers that are not in px.
 
     Examples
     --------
     >>> import numpy as np, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/disparity.npy", np.int16([[40, -16]]))
-    ...     holds_sixteenths(f"{folder}/disparity.npy")
-    True
+    ...     stored_disparity(f"{folder}/disparity.npy").dtype
+    dtype('int16')
     """
-    return is_int16(decode_map(path, _DISPARITY))
+    return decode_map(path, _DISPARITY)
 
 
 def write_depth(path: Place, depth_mm: Array) -> None:
@@ -133,12 +143,14 @@ def write_depth(path: Place, depth_mm: Array) -> None:
         unknown pixels; ``.pfm`` stores float32 with infinity for unknown pixels; ``.png`` stores uint16 in whole mm
         with 0 for unknown pixels and for depths above 65535 mm.
     depth_mm : ndarray, shape (h, w)
-        Depth in mm; NaN or masked where unknown.
+        Depth in mm; NaN, 0, negative or masked where unknown.
 
     Raises
     ------
+    TypeError
+        The depth holds no numbers.
     ValueError
-        Another ending or shape.
+        Another ending or shape, or a PNG of depths whose median is below 1 mm, as of depths in metres.
     OSError
         The file cannot be written; no partial file is left.
     ImportError
@@ -172,7 +184,7 @@ def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:
     Returns
     -------
     ndarray of float32, shape (h, w)
-        Depth in mm; NaN where unknown.
+        Depth in mm; NaN where unknown: where the file has no finite number above 0.
 
     Raises
     ------
@@ -196,7 +208,8 @@ def read_depth(path: Place, *, scale: float = 1.0) -> NDArray[np.float32]:
     ...     read_depth(f"{folder}/serv-ct.png", scale=256).tolist()
     [[80.0, nan]]
     """
-    return read_map(path, replace(_DEPTH, png_steps=scale))
+    depth_mm = as_map(decode_map(path, replace(_DEPTH, png_steps=scale)))
+    return np.where(depth_mm > 0, depth_mm, np.float32(np.nan))
 
 
 def write_result(path: Place, result: StereoResult, depth_mm: Array | None = None) -> None:
@@ -342,6 +355,12 @@ def _depth_to_png(depth_mm: FloatMap) -> NDArray[np.uint16]:
     """Whole mm, 0 = unknown."""
     with np.errstate(invalid="ignore"):
         is_stored = (depth_mm > 0) & (depth_mm <= 65535)
+    # All of it would become 1 mm; tissue before an endoscope is some mm away, and nothing of a microscope's fits in.
+    if is_stored.any() and (median := float(np.median(depth_mm[is_stored]))) < 1:
+        raise ValueError(
+            f"the median of the depth is {median:.3g} mm, of which a PNG holds whole mm; if it is in metres, give "
+            "1000 * depth_mm, or else write TIFF or PFM"
+        )
     stored = np.zeros(depth_mm.shape, np.uint16)
     stored[is_stored] = np.maximum(np.rint(depth_mm[is_stored]), 1)  # 0 would mean unknown
     return stored

@@ -83,7 +83,7 @@ def check_disparity(disparity: Any, shape: tuple[int, ...], unknown: float | Non
     >>> check_disparity(np.array([[-1.0, 2.5]]), (1, 2), -1).tolist()
     [[nan, 2.5]]
     """
-    known = as_disparity_px(disparity, unknown=unknown)
+    known = as_disparity_px(disparity, unknown=unknown, may_exceed_width=True)  # a warning tells
     if known.shape != shape:
         raise ValueError(f"disparity has the shape {known.shape}, but the images are {shape[1]}x{shape[0]}")
     farthest = max(np.nanmin(known, initial=0), np.nanmax(known, initial=0), key=abs)

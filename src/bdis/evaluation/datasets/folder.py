@@ -1,11 +1,14 @@
 """A user's own folder: left/ and right/ with files of the same names, and optional references and calibration."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ...cameras.rig import Rig
+from ...common.arrays import Array
 from ...files.images import IMAGE_ENDINGS, read_image
-from ...files.maps import read_depth
+from ...files.maps import read_depth, read_disparity
 from .frame import Dataset, Entry, Frame, WrongFolder, as_number, in_order, round_up
 
 CALIBRATIONS = (
@@ -22,6 +25,7 @@ LOOKED_FOR = (
     f"TIFF, PFM, NPY or PNG, occluded/ (not 0 where hidden), and one of {', '.join(CALIBRATIONS)}"
 )
 _REFERENCES = (".tiff", ".tif", ".pfm", ".npy", ".png")
+_Reader = Callable[[Path], Array]
 
 
 def detect(folder: Path) -> bool:
@@ -57,9 +61,12 @@ def load(
     files = [Path(rig)] if rig else calibrations_in(folder)
     camera = Rig.load(files[0]) if files else None
     group = folder.resolve().name
-    scales = {"disparity": as_number("scale", scale), "depth": as_number("depth_scale", depth_scale)}
+    readers: dict[str, _Reader] = {
+        "disparity": partial(read_disparity, scale=as_number("scale", scale)),
+        "depth": partial(read_depth, scale=as_number("depth_scale", depth_scale)),
+    }
     most = None if max_depth_mm is None else as_number("max_depth_mm", max_depth_mm)
-    return Dataset(group, "folder", [_entry(folder, group, left, camera, scales, most) for left in lefts])
+    return Dataset(group, "folder", [_entry(folder, group, left, camera, readers, most) for left in lefts])
 
 
 def calibrations_in(folder: Path) -> list[Path]:
@@ -68,21 +75,20 @@ def calibrations_in(folder: Path) -> list[Path]:
 
 
 def _entry(
-    folder: Path, group: str, left: Path, camera: Rig | None, scales: dict[str, float], max_depth_mm: float | None
+    folder: Path, group: str, left: Path, camera: Rig | None, readers: dict[str, _Reader], max_depth_mm: float | None
 ) -> Entry:
-    def reference(kind: str) -> Path | None:
+    def reference(kind: str) -> Array | None:
         places = [folder / kind / f"{left.stem}{ending}" for ending in _REFERENCES]
-        return next((place for place in places if place.is_file()), None)
+        path = next((place for place in places if place.is_file()), None)
+        return None if path is None else readers[kind](path)
 
     def read() -> Frame:
         right = folder / "right" / left.name
         if not right.is_file():
             raise WrongFolder(f"{right} is missing; left/ and right/ must have files of the same names")
-        found = {kind: reference(kind) for kind in ("disparity", "depth")}
-        maps = {kind: None if path is None else read_depth(path, scale=scales[kind]) for kind, path in found.items()}
         hidden = folder / "occluded" / f"{left.stem}.png"
         frame = Frame(
-            group, left.stem, read_image(left), read_image(right), camera, maps["depth"], maps["disparity"],
+            group, left.stem, read_image(left), read_image(right), camera, reference("depth"), reference("disparity"),
             read_image(hidden) > 0 if hidden.is_file() else None, max_depth_mm,
         )  # fmt: skip
         if frame.disparity is None or not (frame.disparity > 0).any():
