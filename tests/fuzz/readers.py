@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -54,9 +53,7 @@ def _load_cameras(path: Path, right: Path | None = None) -> None:
         lambda: bdis.StereoCalibration.load(path, right, unit="m"),
         lambda: _rectify(bdis.StereoCalibration.load(path, right, size=SIZE)),
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of unusual cameras
-        any_of(loads)
+    any_of(loads)
 
 
 def _calibration(folder: Path, content: bytes) -> None:

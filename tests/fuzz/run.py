@@ -94,6 +94,7 @@ def _fuzz(name: str, seconds: str, scratch: str) -> None:
         from tests.fuzz.readers import READERS
 
     warnings.simplefilter("error")  # as in the tests
+    warnings.simplefilter("ignore", UserWarning)  # what users are told of a file is no fault
     reader, place = READERS[name], Path(scratch, "input")
     count, end_s = 0, time.process_time() + float(seconds)
 

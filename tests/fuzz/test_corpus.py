@@ -23,6 +23,7 @@ def contents(name):
     return sorted(path for path in (CORPUS / name).iterdir() if path.is_file())
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # what users are told of a file is no fault
 @pytest.mark.parametrize("name", READERS)
 def test_readers_raise_only_what_they_document(name, tmp_path, capfd):
     reader, survived = READERS[name], 0
