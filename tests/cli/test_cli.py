@@ -99,6 +99,11 @@ def test_a_preset_is_listed_with_meaning_unit_and_range_of_every_setting(capsys)
     assert "An even number from 4 to 16 px of a level." in lines["patch_size"]
 
 
+def test_python_runs_the_command_where_the_shell_does_not_find_it():
+    done = subprocess.run([sys.executable, "-m", "bdis", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith(bdis.__version__)
+
+
 def test_calib_show_tells_a_focal_length_that_hardly_any_camera_has(tmp_path, capsys):
     bdis.Rig(54400, 319.5, 239.5, 5, size=(640, 480)).save(tmp_path / "rig.toml")
     with pytest.warns(UserWarning, match="focal length of 54400 px"):
