@@ -146,3 +146,18 @@ def test_a_worker_that_goes_on_living_took_a_replaced_source_for_the_one_that_it
     image = folder_of_pairs / "left" / "2.png"
     image.write_bytes(image.read_bytes() + b"more")
     assert steps._prepared(job.request, print).about != first.about
+
+
+def test_a_piece_whose_log_lacks_its_last_lines_was_joined_without_those_frames(tmp_path):
+    source = "render:plane,frames=60,distinct=5,height=48,width=64"
+    (job,) = make_jobs(
+        [RunRequest(SourceRequest(source), preset="fast", save=("depth", "video"))], tmp_path / "out", 25
+    )
+    outline = steps.begin(job).outline
+    for number in range(3):
+        steps.record(job, outline, number)
+    log = job.work / "piece-00002" / "frames.csv"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:-4]))
+    done = steps.finish(job, outline)
+    assert done.frames == 60
+    assert "in one piece" in done.warnings[0]

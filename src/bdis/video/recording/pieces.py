@@ -294,7 +294,8 @@ def _check(piece: Piece, manifest: dict[str, Any], records: list[FrameRecord], e
         is_whole = bool(records) and records[0].index == piece.first and not records[0].lost_before
     else:
         is_whole = indices == list(range(piece.first, piece.end, every)) and not manifest["lost"]
-    if manifest["state"] != "complete" or not is_whole or any(record.suspect for record in records):
+    has_log = len(records) == manifest["frames"]
+    if manifest["state"] != "complete" or not has_log or not is_whole or any(record.suspect for record in records):
         raise NotJoinable(
             f"piece {piece.number} has {len(records)} frames from {indices[0] if indices else 'nowhere'} on, "
             f"{manifest.get('lost', 0)} lost, {sum(record.suspect for record in records)} suspect"
