@@ -161,3 +161,20 @@ def test_a_piece_whose_log_lacks_its_last_lines_was_joined_without_those_frames(
     done = steps.finish(job, outline)
     assert done.frames == 60
     assert "in one piece" in done.warnings[0]
+
+
+def test_pieces_before_and_after_an_edit_of_the_calibration_were_joined(tmp_path):
+    rig, source = tmp_path / "rig.toml", "render:plane,frames=30,distinct=5,height=48,width=64"
+    rig.write_text(RIG)
+    request = RunRequest(SourceRequest(source, cameras=GivenCameras(calib=(rig,))), preset="fast", save=("depth",))
+    (job,) = make_jobs([request], tmp_path / "out", 25)
+    outline = steps.begin(job).outline
+    steps.record(job, outline, 0)
+    rig.write_text(RIG.replace("5.0", "50.0"))
+    steps.record(job, outline, 1)
+    with pytest.raises(ValueError, match="piece-00000 cannot be continued: .*baseline_mm was 5.0, now 50.0"):
+        steps.finish(job, outline)
+    assert not job.folder.exists()
+    for number in range(2):  # given again, it begins anew
+        steps.record(job, steps.begin(job).outline, number)
+    assert steps.finish(job, outline).frames == 30
