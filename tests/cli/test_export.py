@@ -106,13 +106,33 @@ def test_raw_images_are_rectified_again_with_the_same_calibration(tmp_path, caps
     ("other", "words"),
     [
         (SOURCE.replace("colon", "plane") + ",baseline_mm=9", "the cameras of --source are not those of the recording"),
-        (SOURCE.replace("frames=3", "frames=2"), "has no frame 2 at 0.080 s: it is not the source of this recording"),
+        (SOURCE.replace("frames=3", "frames=2"), "is not the source of this recording: frames were 3, now 2"),
         (SOURCE + ",fps=10", "has no frame 2 at 0.080 s"),
     ],
 )
 def test_another_source_is_refused(other, words, without_left, tmp_path, capsys):
     fails(capsys, ["export", without_left, "--to", "tum", "-o", tmp_path / "out", "--source", other], 1, words)
     assert not (tmp_path / "out").exists()
+
+
+def test_left_images_of_another_clip_of_the_same_endoscope_are_refused(tmp_path, capsys):
+    """As many frames of the same size at the same times: they were exported with the depth of the recorded clip."""
+    texture = np.random.default_rng(3).integers(0, 255, (48, 68), np.uint8)
+    for clip in ("clip", "other"):
+        for number in range(3):
+            for view, first in (("left", 0), ("right", 4)):
+                path = tmp_path / clip / view / f"{number}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                bdis.write_image(path, np.roll(texture, number + (clip == "other"), 0)[:, first : first + 64])
+    camera = ["--focal", "80", "--baseline", "5"]
+    assert (
+        run(["run", str(tmp_path / "clip"), *camera, *FAST, "--save", "depth", "-o", str(tmp_path / "recorded")]) == 0
+    )
+    command = ["export", tmp_path / "recorded", "--to", "tum", *camera, "-o", tmp_path / "out", "--source"]
+    fails(capsys, [*command, tmp_path / "other"], 1, "other is not the source of this recording: content")
+    (tmp_path / "clip").rename(tmp_path / "moved")
+    assert run([*map(str, command), str(tmp_path / "moved")]) == 0
+    assert json.loads((tmp_path / "out" / "export.json").read_text())["source"] == ["clip"]
 
 
 def test_poses_come_from_a_file(recording, tmp_path, capsys):

@@ -1,5 +1,6 @@
 """``bdis run --resume`` verifies what is there: what is missing or has changed is made again, with the same bits."""
 
+import itertools
 import json
 
 import numpy as np
@@ -264,3 +265,75 @@ def test_a_lost_log_of_frames_is_made_again(tmp_path, capsys):
     assert run([*command, "--resume"]) == 0
     assert contents(tmp_path) == before
     assert indices(tmp_path) == list(range(12))
+
+
+@pytest.mark.parametrize(
+    ("line", "save", "preset"),
+    [
+        *itertools.product([1, 6, 12], ["depth,video,preview", "depth", "video", "preview,disparity"], ["fast"]),
+        (6, "depth,video", "balanced"),
+    ],
+)
+def test_a_lost_line_of_the_log_gave_every_later_frame_the_depth_of_another(tmp_path, capsys, line, save, preset):
+    command = ["run", MOVING, "--preset", preset, "--save", save, "-o", str(tmp_path)]
+    assert run(command) == 0
+    before, log = contents(tmp_path), (tmp_path / "frames.csv").read_text()
+    lines = log.splitlines(keepends=True)
+    (tmp_path / "frames.csv").write_text("".join(lines[:line] + lines[line + 1 :]))
+    if "preview,disparity" not in save:
+        with pytest.raises(ValueError, match="has 11 lines, and the recording 12 frames; bdis run --resume"):
+            RecordedDepth(tmp_path)
+    if "video" in save:
+        with pytest.raises(ValueError, match=r"frames.csv has 11 lines"):
+            next(read_depth_video(tmp_path / "depth.mkv"))
+    capsys.readouterr()
+    assert run([*command, "--resume"]) == 0
+    said = capsys.readouterr()
+    assert ("lacks lines" in said.err) == (line < 12)
+    assert contents(tmp_path) == before
+    assert without_measured_times(tmp_path / "frames.csv") == without_measured_times(log)
+    assert read_manifest(tmp_path)["frames"] == 12
+    assert run([*command, "--resume"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def without_measured_times(log):
+    text = log if isinstance(log, str) else log.read_text()
+    return [[*line.split(",")[:2], *line.split(",")[7:]] for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("start", ["0", "5"])
+@pytest.mark.parametrize("line", [1, 4])
+def test_a_lost_line_of_an_unfinished_recording_is_seen_by_the_times_of_its_video(
+    tmp_path, capsys, monkeypatch, line, start
+):
+    command = ["run", MOVING, *FAST, "--save", "depth,video", "--start", start, "-o"]
+    assert run([*command, str(tmp_path / "whole")]) == 0
+    parts = tmp_path / "parts"
+    with monkeypatch.context() as patch:
+        stop_after(patch, 7 if start == "0" else 5)
+        fails(capsys, [*command, parts], 1, "enough")
+    lines = (parts / "frames.csv").read_text().splitlines(keepends=True)
+    (parts / "frames.csv").write_text("".join(lines[:line] + lines[line + 1 :]))
+    with pytest.raises(ValueError, match=r"depth.mkv: .* frames.csv says frame .* --resume repairs it"):
+        list(read_depth_video(parts / "depth.mkv"))
+    assert run([*command, str(parts), "--resume"]) == 0
+    assert contents(parts) == contents(tmp_path / "whole")
+    assert len(list(read_depth_video(parts / "depth.mkv"))) == (12 if start == "0" else 7)
+
+
+def test_a_depth_video_that_is_not_of_its_log_is_refused_and_made_again(tmp_path, capsys):
+    """Of a recording from another start: as many frames, all of them at other times."""
+    command = ["run", MOVING, *FAST, "--save", "video"]
+    assert run([*command, "--stop", "5", "-o", str(tmp_path / "first")]) == 0
+    assert run([*command, "--start", "5", "--stop", "10", "-o", str(tmp_path / "second")]) == 0
+    before = contents(tmp_path / "first")
+    (tmp_path / "second" / "depth.mkv").replace(tmp_path / "first" / "depth.mkv")
+    for read in (lambda: list(read_depth_video(tmp_path / "first" / "depth.mkv")),
+                 lambda: list(RecordedDepth(tmp_path / "first").frames())):  # fmt: skip
+        with pytest.raises(ValueError, match=r"frame 1 is at 0.200 s, and frames.csv says frame 0 at 0.000 s"):
+            read()
+    capsys.readouterr()
+    assert run([*command, "--stop", "5", "-o", str(tmp_path / "first"), "--resume"]) == 0
+    assert "5 frames in" in capsys.readouterr().err
+    assert contents(tmp_path / "first") == before

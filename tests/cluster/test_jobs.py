@@ -138,6 +138,15 @@ def test_two_recordings_of_one_name_are_refused(videos):
         make_jobs([RunRequest(SourceRequest(place)) for place in sources], videos, 25)
 
 
+def test_a_name_that_is_not_utf_8_hung_the_batch_for_ever(videos):
+    requests = [RunRequest(SourceRequest(str(videos / name))) for name in ("b.mp4", "\udcff.mp4")]
+    with pytest.raises(BadRequest, match=r"udcff.mp4' is not UTF-8, and cannot be sent to workers; rename it") as error:
+        make_jobs(requests, videos / "out", 25)
+    assert str(error.value).isprintable()
+    with pytest.raises(BadRequest, match="is not UTF-8"):
+        make_jobs(requests[:1], videos / "\udcff", 25)
+
+
 def test_a_name_never_leaves_the_folder_or_hides():
     assert name_of("/x/..mp4") == "recording"
     assert "/" not in name_of("render:colon,texture=/etc/passwd")

@@ -94,9 +94,11 @@ def _process(jobs: list[Job], choice: ClusterChoice, out: Path) -> dict[str, Rec
     from ..cluster.batch import Batch
     from ..cluster.connection import check_workers, compile_kernels, connect
     from ..cluster.journal import Journal
+    from ..cluster.sizes import sizes_of
 
     terminal.mode.interrupted = f"interrupted; what is done is in {out}, and the same command goes on from there"
-    with Journal(out, _options_of(jobs[0]), [job.name for job in jobs]) as journal:
+    by_name = {job.name: job for job in jobs}
+    with Journal(out, _options_of(jobs[0]), by_name, lambda name: sizes_of(by_name[name])) as journal:
         before = sum(state.state == "done" for state in journal.states.values())
         if before:
             terminal.note(f"{before} of {len(jobs)} recordings are in {out} already")
@@ -135,11 +137,14 @@ def _process(jobs: list[Job], choice: ClusterChoice, out: Path) -> dict[str, Rec
 
 def _options_of(job: Job) -> dict[str, Any]:
     """Everything that decides the results, but for the source."""
+    from ..cluster.journal import CALIBRATION
+    from ..video.opened_source import hashes_of
+
     asked = asdict(job.request)
     source = asked.pop("source")
     cameras = source.pop("cameras")
     views = {name: value for name, value in source.items() if name not in ("source", "right")}
-    return {**asked, **views, **cameras, "piece_frames": job.piece_frames}
+    return {**asked, **views, **cameras, "piece_frames": job.piece_frames, CALIBRATION: hashes_of(cameras["calib"])}
 
 
 def _show_plan(jobs: list[Job], choice: ClusterChoice) -> None:

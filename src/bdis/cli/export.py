@@ -118,13 +118,20 @@ def export(
     found_poses = None
     if poses is not None and poses_unit is not None:
         indices = [record.index for record in recorded.records]
-        found_poses = read_poses(poses, poses_unit, indices, inverse=world_to_camera)
+        times_s, length = [record.time_s for record in recorded.records], recorded.source.get("frames")
+        found_poses = read_poses(
+            poses, poses_unit, indices, inverse=world_to_camera, times_s=times_s, source_frames=length
+        )
     opened = _open_source(recorded, source, camera_options)
     plan = ExportPlan(
         recorded.rig, recorded.shape, len(recorded.records),
         steps_per_mm=STEPS_PER_MM if steps_per_mm is None else steps_per_mm,
         white=white, poses=found_poses, has_sigma="sigma" in recorded.outputs,  # type: ignore[arg-type]
-        about={"recording": recording.resolve().name, "suspect_frames": _suspect(recorded)},
+        about={
+            "recording": recording.resolve().name,
+            "source": [view for view in map(recorded.source.get, ("left", "right")) if view is not None],
+            "suspect_frames": _suspect(recorded),
+        },
     )  # fmt: skip
     _warn(recorded)
     began, done = time.monotonic(), 0
@@ -182,6 +189,8 @@ def _warn(recorded: RecordedDepth) -> None:
 
 def _open_source(recorded: RecordedDepth, places: list[str] | None, camera: CameraOptions) -> OpenedSource | None:
     """The source of the recording, for its left images; None if the recording has them."""
+    from ..video.recording.run_request import changes_of_source
+
     has_left = "left" in recorded.outputs
     if not places:
         if camera.calib or camera.focal is not None:
@@ -208,6 +217,8 @@ def _open_source(recorded: RecordedDepth, places: list[str] | None, camera: Came
     with terminal.working("opening the source"):
         opened = open_with_camera(options, camera, color=True)
     try:
+        if changed := changes_of_source(recorded.source, options.request(camera), opened.source):
+            raise ValueError(f"{opened.source.name} is not the source of this recording: {'; '.join(changed)}")
         if opened.calib_sha256 != recorded.manifest["run"].get("calib_sha256", []):
             raise ValueError(
                 f"{recorded.folder} was recorded with another calibration file, or without one; give the same"

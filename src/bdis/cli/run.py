@@ -142,6 +142,8 @@ def _say_restart(recording: Recording) -> None:
         terminal.note(f"rig.toml in {out} is missing or not the rig of this recording: written again")
     if recording.has_faulty_log:
         terminal.note(f"frames.csv in {out} has frames more than once or not in order: the last line of each is kept")
+    if recording.cut_off:
+        terminal.note(f"frames.csv in {out} lacks lines: the {recording.cut_off} frames after them are recorded again")
     if recording.repaired:
         terminal.note(f"{recording.repaired} frames in {out} are missing, incomplete or changed: made again")
     for name in restart.unusable:

@@ -81,7 +81,7 @@ class Batch(Conductor):
         else:
             self._outlines.pop(order, None)
             self._missing.pop(order, None)
-            self._tell(job.name, "done", frames=done.frames, **facts)
+            self._tell(job.name, "done", frames=done.frames, sizes=done.sizes, **facts)
 
     def _add_all(self, order: int, kind: int, count: int) -> None:
         self._missing[order] = {Step(kind, order, number) for number in range(count)}

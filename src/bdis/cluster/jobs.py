@@ -168,7 +168,7 @@ def make_jobs(requests: Iterable[RunRequest], out: Path, piece_frames: int) -> l
     Raises
     ------
     BadRequest
-        Two recordings would be written to the same folder.
+        Two recordings would be written to the same folder, or a name is not UTF-8.
     FileNotFoundError
         There is no such calibration file.
 
@@ -184,6 +184,7 @@ one after the other with different -o, or rename one
     jobs: dict[str, Job] = {}
     for request in map(_for_anywhere, requests):
         job = Job(name_of(request.source.source), request, Path(os.path.abspath(out)), piece_frames)
+        _check_names(job)
         other = jobs.setdefault(job.name.casefold(), job)  # some file systems do not tell upper from lower case
         if other is not job:
             raise BadRequest(
@@ -191,6 +192,16 @@ one after the other with different -o, or rename one
                 "give them one after the other with different -o, or rename one"
             )
     return list(jobs.values())
+
+
+def _check_names(job: Job) -> None:
+    """Raise BadRequest if the names of a job cannot be sent to workers: Dask would try for ever."""
+    source = job.request.source
+    for place in (source.source, source.right, job.out, *source.cameras.calib):
+        try:
+            str(place).encode()
+        except UnicodeEncodeError:
+            raise BadRequest(f"{str(place)!r} is not UTF-8, and cannot be sent to workers; rename it") from None
 
 
 def _for_anywhere(request: RunRequest) -> RunRequest:

@@ -7,7 +7,7 @@ and tells other terminals how far a batch is.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,12 +16,14 @@ from typing import Any
 from ..common.atomic import named, write_whole
 from ..common.json_text import json_ready, json_text
 from ..common.reading import MAX_TEXT_BYTES, load_json, parse_json, read_limited
+from ..video.recording.manifest import MANIFEST
 from ..video.recording.recording_folder import lock_folder, make_folder
 from .jobs import PIECES, WORK_FOLDER
 
 PLAN, JOURNAL, BENCH = "batch.json", "journal.jsonl", "bench.json"
 REPORT = "report.html"  # what a benchmark writes when it has ended
 FORMAT = "bdis-batch"
+CALIBRATION = "calib_sha256"  # the option that is told in words; journals of earlier versions do not have it
 
 
 @dataclass
@@ -88,6 +90,10 @@ class Journal:
         What was asked for; a batch can only be continued with the same.
     names : iterable of str
         Names of the recordings.
+    sizes_of : callable, optional
+        Given a name, says the sizes of the recording and its source now, as "sizes" of the event "done" said them.  A
+        recording with others, or without any in its journal, counts as waiting: whoever begins it verifies it.
+        Default: a recording that has a manifest is as it was.
 
     Attributes
     ----------
@@ -112,7 +118,13 @@ class Journal:
     ('done', 'waiting', False)
     """
 
-    def __init__(self, out: Path, options: dict[str, Any], names: Iterable[str]):
+    def __init__(
+        self,
+        out: Path,
+        options: dict[str, Any],
+        names: Iterable[str],
+        sizes_of: Callable[[str], dict[str, Any]] | None = None,
+    ):
         self._folder = out / WORK_FOLDER
         make_folder(self._folder)
         self._lock = lock_folder(self._folder)
@@ -123,8 +135,10 @@ class Journal:
             for event in kept:
                 if event["recording"] in self.states:
                     self.states[event["recording"]].take(event)
+            sizes = {event["recording"]: event.get("sizes") for event in kept if event["event"] == "done"}
             for name, state in self.states.items():
-                if state.state != "done" or not (out / name / "manifest.json").is_file():
+                is_there = state.state == "done" and (out / name / MANIFEST).is_file()
+                if not is_there or (sizes_of is not None and json_ready(sizes_of(name)) != sizes[name]):
                     self.states[name] = RecordingState()
             # What is not done begins anew: pieces that are there are found.
             finished = [event for event in kept if event["event"] == "done" and self._is_done(event["recording"])]
@@ -145,9 +159,11 @@ class Journal:
             return
         before = _read_plan(path)["options"]
         changed = [
-            f"{name} was {before.get(name)!r}, now {options.get(name)!r}"
+            "the content of the calibration file has changed"
+            if name == CALIBRATION
+            else f"{name} was {before.get(name)!r}, now {options.get(name)!r}"
             for name in dict.fromkeys([*before, *options])
-            if before.get(name) != options.get(name)
+            if before.get(name) != options.get(name) and (name in before or name != CALIBRATION)
         ]
         if changed:
             raise ValueError(f"the batch in {out} cannot be continued: {'; '.join(changed)}; choose another -o")

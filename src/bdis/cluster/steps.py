@@ -14,7 +14,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,12 @@ from ..matching.settings import Settings
 from ..video.recording import FRAME_LOG, MANIFEST, is_complete, read_frame_log, read_manifest
 from ..video.recording.outputs import OUTPUTS
 from ..video.recording.pieces import NotJoinable, Piece, cut, join, join_output, record_piece
+from ..video.recording.recording import manifest_of
 from ..video.recording.run_request import PreparedRun, RunRequest
 from .freed_memory import keep_freed_memory
 from .jobs import Job
 from .machine_lock import one_of_this_machine
+from .sizes import sizes_of, state_of_source
 
 ATTEMPT = "attempt-"
 SEEN_WITHIN_S = 60.0  # what one machine has written, others see on a network drive: they may remember for so long
@@ -72,6 +74,8 @@ class Done:
         What remains to be done; None if the recording is complete.
     warnings : tuple of str
         What the user should know.
+    sizes : dict or None
+        Of a recording that is complete, see :func:`bdis.cluster.sizes.sizes_of`.
     """
 
     frames: int
@@ -79,6 +83,7 @@ class Done:
     host: str
     outline: Outline | None = None
     warnings: tuple[str, ...] = ()
+    sizes: dict[str, Any] | None = None
 
 
 def begin(job: Job) -> Done:
@@ -104,9 +109,9 @@ def begin(job: Job) -> Done:
     if run.opened.source.is_live:
         raise ValueError(f"{run.opened.source.name} is live: a batch is of recordings that have an end")
     if job.folder.exists() and any(job.folder.iterdir()):
-        if not (job.folder / MANIFEST).is_file() or not is_complete(job.folder, run.plan, run.about, has_content=False):
-            raise FileExistsError(f"{job.folder} is not empty, and is not a recording that this batch has finished")
-        return Done(int(read_manifest(job.folder)["frames"]), _since(start), socket.gethostname())
+        _check_finished(job, run)
+        return _done(job, start)
+    _remove_pieces_of_others(job, run)
     matcher = _matcher(run.settings)
     run.warm_up(matcher)
     run = run.with_clip_range(matcher)
@@ -115,9 +120,9 @@ def begin(job: Job) -> Done:
         videos = tuple(name for name in run.plan.save if OUTPUTS[name].is_video)
         outline = Outline(tuple(pieces), run.plan.clip_range, videos)
         return Done(0, _since(start), socket.gethostname(), outline, tuple(warnings))
-    frames = _record(job, run, pieces[0], job.folder, warnings.append)
+    _record(job, run, pieces[0], job.folder, warnings.append)
     _remove(job.work)
-    return Done(frames, _since(start), socket.gethostname(), warnings=tuple(warnings))
+    return _done(job, start, warnings)
 
 
 def record(job: Job, outline: Outline, number: int) -> Done:
@@ -204,7 +209,7 @@ def finish(job: Job, outline: Outline) -> Done:
             whole = replace(outline.pieces[0], end=None)
             _record(job, run, whole, job.folder, warnings.append)
     _remove(job.work)
-    return Done(int(read_manifest(job.folder)["frames"]), _since(start), socket.gethostname(), warnings=tuple(warnings))
+    return _done(job, start, warnings)
 
 
 def worker_facts(visible: str) -> dict[str, Any]:
@@ -250,7 +255,7 @@ class _Kept(threading.local):
     Of each thread its own, as workers may have several, and neither a source nor a matcher can be shared.
     """
 
-    run: tuple[RunRequest, PreparedRun] | None = None
+    run: tuple[tuple[RunRequest, Any], PreparedRun] | None = None
     matcher: tuple[Settings, StereoMatcher] | None = None
 
 
@@ -258,10 +263,40 @@ _kept = _Kept()
 
 
 def _prepared(request: RunRequest, warn: Callable[[str], None]) -> PreparedRun:
-    if _kept.run is None or _kept.run[0] != request:
+    key = request, state_of_source(request.source)  # workers may outlive a batch, and files be replaced before the next
+    if _kept.run is None or _kept.run[0] != key:
         _kept.run = None
-        _kept.run = request, request.prepare(warn=warn)
+        _kept.run = key, request.prepare(warn=warn)
     return _kept.run[1]
+
+
+def _check_finished(job: Job, run: PreparedRun) -> None:
+    """Raise ValueError or FileExistsError unless the folder of a recording has it, complete and of this source."""
+    if not (job.folder / MANIFEST).is_file():
+        raise FileExistsError(f"{job.folder} is not empty, and is not a recording that this batch has finished")
+    if not is_complete(job.folder, run.plan, run.about, has_content=False):
+        raise ValueError(
+            f"{job.folder} no longer has all that was recorded: bdis run with the same options and --resume makes "
+            "what is missing again; or remove the folder, and the same command records it again"
+        )
+
+
+def _remove_pieces_of_others(job: Job, run: PreparedRun) -> None:
+    """Remove what was begun of another source, which has been replaced: its pieces would be joined with others."""
+    for path in job.work.glob("piece-*"):
+        if not (path / MANIFEST).is_file():
+            continue  # just recorded elsewhere, and not seen here yet
+        try:
+            manifest_of(path, run.plan, run.about).continue_from(read_manifest(path))
+        except ValueError:
+            _remove(job.work)
+            return
+
+
+def _done(job: Job, start: float, warnings: Sequence[str] = ()) -> Done:
+    """What a step says that has left the recording complete."""
+    frames = int(read_manifest(job.folder)["frames"])
+    return Done(frames, _since(start), socket.gethostname(), warnings=tuple(warnings), sizes=sizes_of(job))
 
 
 def _of_outline(run: PreparedRun, outline: Outline) -> PreparedRun:

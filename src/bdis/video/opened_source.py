@@ -174,7 +174,7 @@ class OpenedSource(NamedTuple):
     @property
     def calib_sha256(self) -> list[str]:
         """Hashes of the calibration files."""
-        return [hashlib.sha256(read_limited(file, MAX_IMAGE_BYTES)).hexdigest() for file in self.calib]
+        return hashes_of(self.calib)
 
     def settings_of_rig(self, settings: Settings, assignments: Sequence[str]) -> Settings:
         """The settings with what the rig says of them, see :func:`bdis.cameras.rig_settings.with_rig`; remarks say so.
@@ -215,6 +215,32 @@ def _first_frame(source: Source) -> StereoFrame:
             return frame
         break
     raise ValueError(f"{source.name} has no frames{f' that can be used: {problem}' if problem else ''}")
+
+
+def hashes_of(files: Sequence[Path]) -> list[str]:
+    """SHA-256 of files, by which a calibration is known again.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Calibration files.
+
+    Returns
+    -------
+    list of str
+        One for each.
+
+    Raises
+    ------
+    OSError, ValueError
+        One cannot be read, or is too large for a calibration.
+
+    Examples
+    --------
+    >>> hashes_of([])
+    []
+    """
+    return [hashlib.sha256(read_limited(file, MAX_IMAGE_BYTES)).hexdigest() for file in files]
 
 
 def brings_cameras(place: str) -> bool:

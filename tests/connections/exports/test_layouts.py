@@ -290,6 +290,33 @@ def test_poses_of_a_longer_source_are_taken_by_frame_number(tmp_path):
         read_poses(tmp_path / "poses.txt", "mm", [0, 20])
 
 
+def poses_at(stamps, folder):
+    (folder / "poses.txt").write_text("".join(f"{stamp} {row} 0 0 0 0 0 1\n" for row, stamp in enumerate(stamps)))
+    return folder / "poses.txt"
+
+
+def test_poses_at_100_hz_were_taken_for_those_of_frames_at_25_hz(tmp_path):
+    path = poses_at([1e5 + row / 100 for row in range(100)], tmp_path)
+    times_s = [number / 25 for number in range(12)]
+    words = (
+        r"100 poses for 12 frames, and their times .*: frame 1 is 0.040 s after frame 0, pose 1 is 0.01 after pose 0"
+    )
+    with pytest.raises(ValueError, match=words):
+        read_poses(path, "mm", range(12), times_s=times_s, source_frames=12)
+    assert read_poses(path, "mm", range(12), times_s=times_s, source_frames=100)[:, 0, 3].tolist() == list(range(12))
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [lambda row: 1e5 + row / 25 + 0.019 * (row % 2), lambda row: 40 * row, lambda row: row + 1, lambda row: 0],
+    ids=["seconds", "ms", "numbers", "none"],
+)
+def test_poses_whose_times_go_as_those_of_the_frames_are_taken_by_frame_number(tmp_path, stamp):
+    path = poses_at([stamp(row) for row in range(20)], tmp_path)
+    read = read_poses(path, "mm", [10, 12, 14], times_s=[0.4, 0.48, 0.56], source_frames=300)
+    assert read[:, 0, 3].tolist() == [10, 12, 14]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

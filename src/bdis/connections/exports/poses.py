@@ -15,10 +15,20 @@ _EXPECTED = (
     "rows of 8 numbers (time, tx, ty, tz, qx, qy, qz, qw), of 12 or 16 (a 3x4 or 4x4 matrix), or 4x4 matrices of four "
     "rows each"
 )
+_TUM = 8  # numbers of a row that begins with a time
+_UNITS_S = (1.0, 1e-3, 1e-6, 1e-9)  # of times in such rows: files do not say
 _TOLERANCE = 1e-2  # of a rotation: files have few digits
 
 
-def read_poses(path: Place, unit: str, indices: Sequence[int], *, inverse: bool = False) -> Array:
+def read_poses(
+    path: Place,
+    unit: str,
+    indices: Sequence[int],
+    *,
+    inverse: bool = False,
+    times_s: Sequence[float] | None = None,
+    source_frames: int | None = None,
+) -> Array:
     """Read the pose of every frame.
 
     Parameters
@@ -33,6 +43,11 @@ def read_poses(path: Place, unit: str, indices: Sequence[int], *, inverse: bool 
         order; if it has more, those of these numbers.
     inverse : bool
         The poses are from the world to the camera.  Default: from the camera to the world.
+    times_s : sequence of float, optional
+        Times of the frames.  If the file has more poses than there are frames, the times in its rows must go as these
+        do, whatever they count from.  Default: times in the file do not count.
+    source_frames : int, optional
+        How many frames the source has; a file with as many poses has one for each of them, whatever its times.
 
     Returns
     -------
@@ -42,7 +57,7 @@ def read_poses(path: Place, unit: str, indices: Sequence[int], *, inverse: bool 
     Raises
     ------
     ValueError
-        Another kind of file, too few poses, or one that is no rigid motion.
+        Another kind of file, too few poses, one that is no rigid motion, or poses of other times than the frames.
     OSError
         The file cannot be read.
 
@@ -64,11 +79,31 @@ def read_poses(path: Place, unit: str, indices: Sequence[int], *, inverse: bool 
             raise ValueError(
                 f"{path} has {len(poses)} poses for {len(indices)} frames, whose numbers go up to {max(indices)}"
             )
+        if times_s is not None and len(rows) != source_frames and len(rows[0]) == _TUM:
+            _check_times(np.array([row[0] for row in rows]), indices, times_s, path)
         poses = poses[np.asarray(indices)]
     _check_rigid(poses, path)
     poses[:, :3, :3] = _nearest_rotations(poses[:, :3, :3])
     poses[:, :3, 3] *= MILLIMETRES[unit]
     return np.linalg.inv(poses) if inverse else poses
+
+
+def _check_times(stamps: Array, indices: Sequence[int], times_s: Sequence[float], path: Place) -> None:
+    """Raise ValueError if the rows that the numbers of the frames choose are not at the times of the frames."""
+    chosen, times = stamps[np.asarray(indices)], np.asarray(times_s, np.float64)
+    numbers = np.arange(len(stamps))
+    if len(times) < 2 or np.array_equal(stamps - stamps[0], numbers) or not np.ptp(stamps):
+        return  # they count the frames, or say nothing
+    step_s = np.median(np.diff(times) / np.diff(np.asarray(indices)))
+    passed, expected = chosen - chosen[0], times - times[0]
+    wrong = [np.abs(passed * unit_s - expected) > step_s / 2 for unit_s in _UNITS_S]
+    if all(each.any() for each in wrong):
+        first = int(np.flatnonzero(wrong[0])[0])
+        raise ValueError(
+            f"{path} has {len(stamps)} poses for {len(indices)} frames, and their times are not those of the frames: "
+            f"frame {indices[first]} is {expected[first]:.3f} s after frame {indices[0]}, pose {indices[first]} is "
+            f"{passed[first]:g} after pose {indices[0]}; give a file with the pose of each frame, in order"
+        )
 
 
 def _rows(path: Place) -> list[list[float]]:
@@ -91,7 +126,7 @@ def _matrices(rows: list[list[float]], path: Place) -> Array:
     values = np.array(rows)
     if not np.isfinite(values).all() or np.abs(values).max() > 1e12:
         raise ValueError(f"{path} has NaN, infinite or absurd values")
-    if lengths == {8}:
+    if lengths == {_TUM}:
         return _of_quaternions(values, path)
     if lengths == {12}:
         bottom = np.tile([0.0, 0, 0, 1], (len(values), 1))

@@ -18,6 +18,7 @@ from ...common.optional import require
 from ...common.reading import check_pixels
 from ..containers import open_container
 from .frame_log import FRAME_LOG, read_ordered_log
+from .log_gaps import TICKS, FrameTimes
 from .video_file import PURPOSE, Encoding, VideoFile
 
 DEPTH_VIDEO = "depth.mkv"
@@ -74,7 +75,7 @@ class DepthVideo:
         self._steps_per_mm = steps_per_mm
         # Every frame is a key frame, and a new cluster for each makes FFmpeg write it to the disk at once.
         encoding = Encoding(
-            "matroska", "ffv1", "gray16le", 1, 1000, {"cluster_time_limit": "0"},
+            "matroska", "ffv1", "gray16le", 1, TICKS, {"cluster_time_limit": "0"},
             {"level": "3", "slices": "4", "slicecrc": "1"}, min(4, usable_cores()),
         )  # fmt: skip
         tags = {_TAG: str(steps_per_mm), "COMMENT": _meaning(steps_per_mm)}
@@ -132,7 +133,7 @@ class DepthVideo:
 def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float32]]]:
     """Read a depth video that ``bdis run --save video`` wrote, even if its recording was interrupted.
 
-    If ``frames.csv`` lies beside the video, the frames that it lists are read.
+    If ``frames.csv`` lies beside the video, the frames that it lists are read; their times must be those in the video.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     OSError
         The file cannot be read.
     ValueError
-        It is not a depth video of bdis, or ``frames.csv`` does not list its frames in order.
+        It is not a depth video of bdis, or ``frames.csv`` does not list its frames, each once and in order.
     ImportError
         PyAV is not installed.
 
@@ -169,13 +170,15 @@ def read_depth_video(path: Place) -> Iterator[tuple[int, float, NDArray[np.float
     """
     av = require("av", PURPOSE)
     log = Path(path).with_name(FRAME_LOG)
-    records = read_ordered_log(log) if log.is_file() else None
+    records, times = read_ordered_log(log) if log.is_file() else None, FrameTimes()
     try:
         with open_container(av, os.fspath(path)) as container:
             steps_per_mm = _steps_per_mm(container, path)
             for count, frame in enumerate(container.decode(video=0)):
-                if records is not None and count == len(records):
-                    return
+                if records is not None:
+                    if count == len(records):
+                        return
+                    times.check(path, count, records[count], -1 if frame.time is None else round(frame.time * TICKS))
                 steps = frame.to_ndarray()
                 depth = np.where(steps > 0, steps / np.float32(steps_per_mm), np.float32(np.nan))
                 if records is None:

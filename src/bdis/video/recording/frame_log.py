@@ -11,8 +11,10 @@ from typing import Any
 
 from ...common.atomic import Place, named, write_whole
 from ...common.reading import MAX_TEXT_BYTES, read_text
+from .manifest import finished_frames_in
 
 FRAME_LOG = "frames.csv"
+REPAIRS = "bdis run --resume repairs it"
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,8 @@ def read_frame_log(path: Place) -> list[FrameRecord]:
 def read_ordered_log(path: Place) -> list[FrameRecord]:
     """Read the log of a recording whose videos are read by it: their n-th frame is that of the n-th record.
 
+    If ``manifest.json`` lies beside it and says that the recording was finished, it must have as many frames.
+
     Parameters
     ----------
     path : path
@@ -169,15 +173,17 @@ def read_ordered_log(path: Place) -> list[FrameRecord]:
     Raises
     ------
     OSError, ValueError
-        As :func:`read_frame_log`; or a frame is there more than once, or not in its place.
+        As :func:`read_frame_log`; or a frame is there more than once, not in its place, or missing.
     """
     records = read_frame_log(path)
+    finished = finished_frames_in(Path(path).parent)
     for before, record in itertools.pairwise(records):
         if record.index <= before.index:
             raise ValueError(
-                f"{path} does not list each frame once and in order: {record.index} follows {before.index}; "
-                "bdis run --resume repairs it"
+                f"{path} does not list each frame once and in order: {record.index} follows {before.index}; {REPAIRS}"
             )
+    if finished is not None and finished != len(records):
+        raise ValueError(f"{path} has {len(records)} lines, and the recording {finished} frames; {REPAIRS}")
     return records
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from ...cameras.rig import Rig
 from .frame_files import crc32_of, frame_file
 from .frame_log import FRAME_LOG, FrameRecord, read_frame_log
+from .log_gaps import agreeing_frames, gap_by_numbers, gap_by_times
 from .outputs import OUTPUTS
+from .video_file import read_ticks
 
 RIG_FILE = "rig.toml"
 
@@ -28,12 +30,15 @@ class Inventory:
         How many frames of each video can be kept.
     has_faulty_log : bool
         The log had a frame more than once, of which the last record is kept, or not in its place.
+    cut_off : int
+        How many records came after a line that the log lacks: they are left out, and their frames made again.
     """
 
     records: list[FrameRecord]
     lacking: dict[str, set[int]]
     kept: dict[str, int]
     has_faulty_log: bool = False
+    cut_off: int = 0
 
     @property
     def lacking_frames(self) -> set[int]:
@@ -42,7 +47,13 @@ class Inventory:
 
 
 def take_inventory(
-    folder: Path, save: tuple[str, ...], finished_frames: int | None, *, has_content: bool = True
+    folder: Path,
+    save: tuple[str, ...],
+    finished_frames: int | None,
+    *,
+    has_content: bool = True,
+    every: int | None = None,
+    is_from_start: bool = False,
 ) -> Inventory:
     """Look at what is in the folder of a recording.
 
@@ -59,6 +70,11 @@ def take_inventory(
         continued with the same bits.
     has_content : bool
         Whether files of frames are read and compared with the checksums of the log.
+    every : int, optional
+        Only every so many frames were recorded.  Default: not known; then only the times in the depth video tell which
+        line the log lacks.
+    is_from_start : bool
+        The recording begins with the first frame of its source.
 
     Returns
     -------
@@ -66,14 +82,19 @@ def take_inventory(
     """
     path = folder / FRAME_LOG
     logged = read_frame_log(path) if path.is_file() else []
-    records = [record for _, record in sorted({record.index: record for record in logged}.items())]
+    ordered = [record for _, record in sorted({record.index: record for record in logged}.items())]
+    ticks = {name: read_ticks(folder / OUTPUTS[name].path, rate) for name in save if (rate := OUTPUTS[name].ticks)}
+    records = ordered[: _first_gap(ordered, list(ticks.values()), finished_frames, every, is_from_start)]
     lacking: dict[str, set[int]] = {}
     kept: dict[str, int] = {}
     damaged = {record.index for record in records if not _has_files(folder, record, save, has_content)}
     for name in save:
         output = OUTPUTS[name]
         if output.is_video:
-            frames = min(output.count_frames(folder / output.path), len(records)) if records else 0
+            if name in ticks:
+                frames = agreeing_frames(records, ticks[name])
+            else:
+                frames = min(output.count_frames(folder / output.path), len(records)) if records else 0
             if frames != finished_frames:
                 frames -= frames % output.continued_every
             kept[name] = frames
@@ -82,7 +103,21 @@ def take_inventory(
             missing = damaged if output.ending is not None else set()
         if missing:
             lacking[name] = missing
-    return Inventory(records, lacking, kept, records != logged)
+    return Inventory(records, lacking, kept, ordered != logged, len(ordered) - len(records))
+
+
+def _first_gap(
+    records: list[FrameRecord], ticks: list[list[int]], finished_frames: int | None, every: int | None,
+    is_from_start: bool,
+) -> int | None:  # fmt: skip
+    """How many records come before the first line that the log lacks; None if it lacks none."""
+    if finished_frames is not None and len(records) >= finished_frames:
+        return None
+    gaps = [gap for video in ticks if (gap := gap_by_times(records, video)) is not None]
+    # Of an unfinished recording, numbers may be left out for reasons of the source; times in the video do not err.
+    if not gaps and finished_frames is not None and every is not None:
+        return gap_by_numbers(records, every, is_from_start=is_from_start)
+    return min(gaps, default=None)
 
 
 def files_of_frame(folder: Path, index: int, save: tuple[str, ...]) -> list[Path]:

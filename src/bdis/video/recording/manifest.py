@@ -137,6 +137,17 @@ def finished_frames(manifest: dict[str, Any]) -> int | None:
     return int(manifest["frames"]) if manifest["state"] == "complete" else None
 
 
+def finished_frames_in(folder: Path) -> int | None:
+    """The same of the recording in a folder; None, too, if it has no manifest that can be read.
+
+    >>> finished_frames_in(Path("no-such-folder"))
+    """
+    try:
+        return finished_frames(read_manifest(folder))
+    except ValueError:
+        return None
+
+
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
     """Flatten nested dictionaries: {"run": {"every": 1}} becomes {"run.every": 1}."""
     if not isinstance(value, dict):

@@ -30,6 +30,7 @@ from .frame_files import (
     write_sigma_file,
 )
 from .frame_log import FrameRecord
+from .log_gaps import TICKS
 from .manifest import MANIFEST
 from .preview_picture import PreviewPicture
 from .preview_video import PREVIEW_PART, PREVIEW_VIDEO, PreviewVideo
@@ -175,6 +176,8 @@ class Output:
         One file for all frames, the last of which is complete only when the next one is written.
     count_frames : callable
         Counts the frames of such a file that can be read, however it ended.
+    ticks : int or None
+        Per second, if such a file has the times of its frames in this resolution, for comparison with the log.
     continued_every : int
         A video is continued after a multiple of so many frames: from there on it does not depend on earlier ones.
     ending : str or None
@@ -191,6 +194,7 @@ class Output:
     uses_variance: bool = False
     is_video: bool = False
     count_frames: Callable[[Path], int] = count_readable_frames
+    ticks: int | None = None
     continued_every: int = 1
     ending: str | None = None
     can_be_joined: bool = True
@@ -304,7 +308,7 @@ OUTPUTS = {
     "cloud": _files(
         "cloud/", "ply", write_cloud_file, needs_rig=True, uses_depth=True, uses_color=True, uses_variance=True
     ),
-    "video": Output(DEPTH_VIDEO, DepthVideoWriter, needs_rig=True, uses_depth=True, is_video=True),
+    "video": Output(DEPTH_VIDEO, DepthVideoWriter, needs_rig=True, uses_depth=True, is_video=True, ticks=TICKS),
     "preview": Output(
         PREVIEW_VIDEO, PreviewWriter, uses_depth=True, uses_color=True, is_video=True, continued_every=PREVIEW_PART
     ),

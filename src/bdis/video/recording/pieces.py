@@ -190,10 +190,12 @@ def join(
     ------
     NotJoinable
         A piece does not have exactly its frames.
+    ValueError
+        A piece is of another source, or was made with other settings.
     OSError
         The disk is full.
     """
-    manifests, logs = _read_pieces(pieces, made, about["every"])
+    manifests, logs = _read_pieces(run_plan, about, pieces, made)
     records = [record for log in logs for record in log]
     folder.mkdir(exist_ok=True)
     if run_plan.rig is not None:
@@ -237,21 +239,25 @@ def join_output(
     ------
     NotJoinable
         A piece does not have exactly its frames.
+    ValueError
+        A piece is of another source, or was made with other settings.
     OSError
         The disk is full.
     """
-    _, logs = _read_pieces(pieces, made, about["every"])
+    _, logs = _read_pieces(run_plan, about, pieces, made)
     _append(name, run_plan, made, logs, folder)
 
 
 def _read_pieces(
-    pieces: list[Piece], made: list[Path], every: int
+    plan: RecordingPlan, about: dict[str, Any], pieces: list[Piece], made: list[Path]
 ) -> tuple[list[dict[str, Any]], list[list[FrameRecord]]]:
-    """Manifests and logs of pieces that fit together, else NotJoinable."""
+    """Manifests and logs of pieces that fit together, else NotJoinable; ValueError if one is of another run."""
     manifests = [read_manifest(path) for path in made]
+    for path, manifest in zip(made, manifests):  # source or calibration may have been replaced between two of them
+        manifest_of(path, plan, about).continue_from(manifest)
     logs = [read_frame_log(path / FRAME_LOG) for path in made]
     for piece, manifest, records in zip(pieces, manifests, logs):
-        _check(piece, manifest, records, every)
+        _check(piece, manifest, records, about["every"])
     return manifests, logs
 
 
@@ -294,7 +300,8 @@ def _check(piece: Piece, manifest: dict[str, Any], records: list[FrameRecord], e
         is_whole = bool(records) and records[0].index == piece.first and not records[0].lost_before
     else:
         is_whole = indices == list(range(piece.first, piece.end, every)) and not manifest["lost"]
-    if manifest["state"] != "complete" or not is_whole or any(record.suspect for record in records):
+    has_log = len(records) == manifest["frames"]
+    if manifest["state"] != "complete" or not has_log or not is_whole or any(record.suspect for record in records):
         raise NotJoinable(
             f"piece {piece.number} has {len(records)} frames from {indices[0] if indices else 'nowhere'} on, "
             f"{manifest.get('lost', 0)} lost, {sum(record.suspect for record in records)} suspect"

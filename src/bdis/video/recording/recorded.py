@@ -19,7 +19,7 @@ from ...files.maps import read_depth
 from .bag_output import BagPlan
 from .depth_video import DEPTH_VIDEO, read_depth_video
 from .frame_files import frame_file
-from .frame_log import FRAME_LOG, FrameRecord, read_ordered_log
+from .frame_log import FRAME_LOG, REPAIRS, FrameRecord, read_ordered_log
 from .inventory import RIG_FILE
 from .manifest import read_manifest
 from .outputs import BAGS, OUTPUTS
@@ -158,7 +158,7 @@ class RecordedDepth:
             count += 1
             yield array
         if count < len(self.records):
-            raise ValueError(f"{path} has {count} of {len(self.records)} frames; bdis run --resume repairs it")
+            raise ValueError(f"{path} has {count} of {len(self.records)} frames; {REPAIRS}")
 
     def _read_bag_plan(self) -> BagPlan:
         """What its bag has; ValueError if the manifest does not say."""

@@ -61,6 +61,8 @@ class Recording:
         Frames in the log that come again because of where ``restart`` is, repaired or not.
     has_faulty_log : bool
         The log had a frame more than once, or not in its place, and was written again.
+    cut_off : int
+        Frames that came in the log after a line that it lacks: they are not counted, and recorded again.
     absent : list of int
         Frames of the log that had to be made again and did not come; taken out of it when the recording is complete.
     has_lost_rig : bool
@@ -126,13 +128,18 @@ class Recording:
         there = Inventory([], {}, {})
         if earlier is not None:
             self._manifest.continue_from(earlier)
-            there = take_inventory(self.folder, self.plan.save, finished_frames(earlier))
+            run = earlier["run"]
+            there = take_inventory(
+                self.folder, self.plan.save, finished_frames(earlier),
+                every=run.get("every"), is_from_start=run.get("start_s") == 0,
+            )  # fmt: skip
             self.has_lost_rig = not has_rig(self.folder, self.plan.rig)
         self._changed: dict[int, FrameRecord | None] = {}  # of the log: written anew, or to be taken out
         self.absent: list[int] = []
         self._is_repair = earlier is not None and len(there.records) == finished_frames(earlier)
         self._lacking, self._logged = there.lacking, {record.index: record for record in there.records}
         self.repaired, self.has_faulty_log = len(there.lacking_frames), there.has_faulty_log
+        self.cut_off = there.cut_off
         self.frames, self.last = len(there.records), there.records[-1] if there.records else None
         self.lost = sum(record.lost_before for record in there.records)
         self.restart = find_restart(self.folder, there, self.plan.remembers)

@@ -19,6 +19,7 @@ from ...cameras.rectifier import Rectifier
 from ...cameras.rig import Rig
 from ...cameras.rig_settings import settings_of, with_uncertainty
 from ...common.bad_request import BadRequest
+from ...common.json_text import json_ready
 from ...common.version import __version__
 from ...matching.matcher import StereoMatcher
 from ...matching.settings import Settings
@@ -296,6 +297,34 @@ def _about_source(request: SourceRequest, source: Source) -> dict[str, Any]:
         **({} if request.topics is None else {"topics": list(request.topics)}),
         **({} if request.tolerance_ms is None else {"tolerance_ms": request.tolerance_ms}),
     }
+
+
+def changes_of_source(before: dict[str, Any], request: SourceRequest, source: Source) -> list[str]:
+    """How a source differs from that of a recording: by its size, its number of frames or its content.
+
+    Parameters
+    ----------
+    before : dict
+        What the manifest says of the source; what an earlier version did not write down is not compared.
+    request : SourceRequest
+        The source that is to be the same.
+    source : Source
+        The same, opened.
+
+    Returns
+    -------
+    list of str
+        What has changed; empty if it may be the source of the recording.
+
+    Examples
+    --------
+    >>> request = SourceRequest("render:plane,frames=9,height=32,width=48")
+    >>> changes_of_source({"bytes": [], "frames": 5}, request, request.open().source)
+    ['frames were 5, now 9']
+    """
+    now = json_ready(_about_source(request, source))
+    return [f"{name} were {before[name]!r}, now {now[name]!r}"
+            for name in ("bytes", "frames", "content") if name in before and before[name] != now[name]]  # fmt: skip
 
 
 def without_secrets(place: str) -> str:

@@ -225,8 +225,8 @@ class VideoFile:
             self._container.mux(packet)
 
     def _next_tick(self, time_s: float) -> int:
-        """The time of the next frame in ticks; FFmpeg refuses two frames of the same time."""
-        self._last_tick = max(round(time_s * self._encoding.ticks), self._last_tick + 1)
+        """The time of the next frame in ticks."""
+        self._last_tick = tick_of(time_s, self._encoding.ticks, self._last_tick)
         return self._last_tick
 
     def _copy(self, earlier: Path, keep: int, times_s: Sequence[float] | None = None) -> None:
@@ -253,6 +253,59 @@ class VideoFile:
                 self._frames += 1
 
 
+def tick_of(time_s: float, ticks: int, last_tick: int) -> int:
+    """The time that a frame gets in a video; FFmpeg refuses two frames of the same time.
+
+    Parameters
+    ----------
+    time_s : float
+        Time of the frame, seconds.
+    ticks : int
+        Resolution of the times in the video, per second.
+    last_tick : int
+        The time of the frame before in the video; -1 for the first one.
+
+    Returns
+    -------
+    int
+        In ticks.
+
+    Examples
+    --------
+    >>> tick_of(0.04, 1000, -1), tick_of(0.0404, 1000, 40)
+    (40, 41)
+    """
+    return max(round(time_s * ticks), last_tick + 1)
+
+
+def read_ticks(path: Place, ticks: int) -> list[int]:
+    """The times of the complete frames of a video whose writing may have been interrupted.
+
+    Parameters
+    ----------
+    path : path
+        The video.
+    ticks : int
+        Resolution of the times, per second.
+
+    Returns
+    -------
+    list of int
+        In ticks; empty if there is no such video.
+
+    Examples
+    --------
+    >>> read_ticks("missing.mkv", 1000)
+    []
+    """
+    av = require("av", PURPOSE)
+    found: list[int] = []
+    with contextlib.suppress(OSError, av.FFmpegError), open_container(av, str(_readable(path))) as video:
+        for packet in _packets(video) if video.streams.video else ():
+            found.append(-1 if packet.pts is None else round(packet.pts * packet.time_base * ticks))
+    return found
+
+
 def count_readable_frames(path: Place) -> int:
     """Count the complete frames of a video whose writing may have been interrupted.
 
@@ -272,10 +325,7 @@ def count_readable_frames(path: Place) -> int:
     0
     """
     av = require("av", PURPOSE)
-    path = Path(path)
-    earlier = earlier_file(path)
-    place = str(earlier if earlier.exists() else path)
-    with contextlib.suppress(OSError, av.FFmpegError), open_container(av, place) as video:
+    with contextlib.suppress(OSError, av.FFmpegError), open_container(av, str(_readable(path))) as video:
         return sum(1 for _ in _packets(video)) if video.streams.video else 0
     return 0
 
@@ -292,6 +342,12 @@ def _packets(container: Any, most: int | None = None) -> Iterator[Any]:
             if packet.size:  # the last one is an empty end marker
                 count += 1
                 yield packet
+
+
+def _readable(path: Place) -> Path:
+    """Where the frames of a video are: in the old file while they are copied."""
+    earlier = earlier_file(Path(path))
+    return earlier if earlier.exists() else Path(path)
 
 
 def earlier_file(path: Path) -> Path:
