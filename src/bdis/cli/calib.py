@@ -78,9 +78,12 @@ def calib_show(
     elif found.raw is not None:
         rows += _raw_rows(found.raw)
         data["raw"] = {name: np.asarray(value).tolist() for name, value in found.raw.items()}
-    rig = Rig(**found.rectified, size=image_size) if found.rectified is not None else None
-    if rig is None and image_size is not None and found.raw is not None:
-        rig = StereoCalibration(**found.raw, size=image_size).rectify().rig
+    try:
+        rig = Rig(**found.rectified, size=image_size) if found.rectified is not None else None
+        if rig is None and image_size is not None and found.raw is not None:
+            rig = StereoCalibration(**found.raw, size=image_size).rectify().rig
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{file}: {error}") from error
     if rig is not None:
         rows += _rig_rows(rig)
         data |= {"rig": {**asdict(rig), "doffs": rig.doffs}, "depth_resolution_mm_per_px": _resolution(rig)}

@@ -24,11 +24,11 @@ from .base import (
     UnknownFormatError,
     check_size,
 )
-from .native import write_native
+from .native import RIG_OF_BDIS, write_native
 
 __all__ = [
-    "CalibrationFile", "Unit", "check_plausible", "check_size", "is_plausible_baseline", "read_calibration",
-    "write_native",
+    "RIG_OF_BDIS", "CalibrationFile", "Unit", "check_plausible", "check_size", "is_plausible_baseline",
+    "read_calibration", "write_native",
 ]  # fmt: skip
 
 # The first format that recognises a file reads it.  ROS files and OpenCV files share names, so OpenCV comes last.
