@@ -368,9 +368,20 @@ def test_a_given_unit_switched_off_the_check_of_what_no_stereo_camera_has(text, 
 
 @pytest.mark.parametrize("name", ["rig.toml", "rig.json"])
 def test_a_rig_file_with_an_impossible_baseline_was_to_be_read_in_a_unit_that_such_files_refuse(name, tmp_path):
-    bdis.Rig(544, 319.5, 239.5, 0.005).save(tmp_path / name)
+    bdis.Rig(544, 319.5, 239.5, 500).save(tmp_path / name)
+    (tmp_path / name).write_text((tmp_path / name).read_text().replace("500.0", "0.005"))
     with pytest.raises(ValueError, match="0.005 mm apart, .*; the file states its unit, so correct its baseline$"):
         bdis.Rig.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("baseline", [0.005, 0.0999, 3001])
+def test_python_took_a_baseline_that_files_and_commands_refuse(baseline):
+    words = r"is .*, which no stereo camera has; is it in another unit than mm"
+    with pytest.raises(ValueError, match=f"baseline_mm {words}"):
+        bdis.Rig(272, 159.5, 119.5, baseline, size=(320, 240))
+    matrix = np.array([[272, 0, 159.5], [0, 272, 119.5], [0, 0, 1]])
+    with pytest.raises(ValueError, match=f"the length of translation_mm {words}"):
+        bdis.StereoCalibration(matrix, [], matrix, [], np.eye(3), [-baseline, 0, 0], size=(320, 240))
 
 
 # --- Two files --------------------------------------------------------------------------------------------------------

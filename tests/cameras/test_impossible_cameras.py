@@ -174,3 +174,20 @@ def test_a_reflection_was_taken_for_a_rotation(signs):
 
 def test_a_rotation_of_three_digits_is_one():
     assert cameras_of(K1, R.round(3)).rectify().left_seen.mean() > 0.8
+
+
+STRAIGHT = np.array([[272, 0, 159.5], [0, 272, 119.5], [0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("rotation", "distortion", "words"),
+    [
+        (np.diag([-1.0, 1, -1]), np.zeros(5), "0.0% of the left image was seen by its camera; are its rotation and"),
+        (np.diag([1.0, -1, -1]), np.zeros(5), "0.0% of the left image was seen by its camera"),
+        (np.eye(3), [0, 0, 0.5, 0.5, 0], r"the left image has its principal point at \(.*\), outside the images"),
+    ],
+)
+def test_a_calibration_with_which_nothing_is_seen_was_rectified_with(rotation, distortion, words):
+    cameras = bdis.StereoCalibration(STRAIGHT, distortion, STRAIGHT, distortion, rotation, [-5, 0, 0], size=(320, 240))
+    with pytest.raises(ValueError, match=f"^rectified with this calibration, {words}"):
+        cameras.rectify()

@@ -10,7 +10,7 @@ import numpy as np
 from ..common.arrays import Array, size_text
 from ..common.atomic import Place
 from .calibration_doubts import check_inside, doubts_of, tell_python, told, without_distortion
-from .formats import Unit, check_size, read_calibration, write_native
+from .formats import Unit, check_baseline, check_size, read_calibration, write_native
 from .formats.matrices import check_camera_matrix, check_rotation
 from .rectifier import Rectifier
 
@@ -46,7 +46,7 @@ class StereoCalibration:
     ------
     ValueError
         A matrix has another shape or form, contains NaN, is no rotation, the left camera's principal point is outside
-        its images, or the cameras are not side by side.
+        its images, the cameras are not side by side, or they are less than 0.1 mm or more than 3 m apart.
 
     See Also
     --------
@@ -106,6 +106,7 @@ class StereoCalibration:
                 f"translation_mm is ({x:g}, {y:g}, {z:g}); expected mainly a negative first number: "
                 "cameras side by side, the left one on the left (are they swapped?)"
             )
+        check_baseline(float(np.linalg.norm(self.translation_mm)), "the length of translation_mm")
 
     def __repr__(self) -> str:
         kind, size = "fisheye" if self.fisheye else "pinhole", size_text(self.size[::-1])

@@ -18,7 +18,7 @@ from ..matching.settings import PRESETS, Settings
 from .calibration_doubts import check_inside, doubts_of, tell_python, told
 from .cloud import Cloud
 from .depth_pictures import plot_depth
-from .formats import Unit, check_size, read_calibration, write_native
+from .formats import Unit, check_baseline, check_size, read_calibration, write_native
 from .rgb import as_rgb_bytes
 
 _RESIZED = "if they were resized, use rig.scaled(factor)"
@@ -57,8 +57,9 @@ class Rig:
     TypeError
         A parameter is not a number.
     ValueError
-        A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, the principal point is
-        outside the images, ``sigma_scale`` is out of range, or what is said of it does not fit it.
+        A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, the baseline is below
+        0.1 mm or above 3 m, the principal point is outside the images, ``sigma_scale`` is out of range, or what is said
+        of it does not fit it.
 
     See Also
     --------
@@ -98,6 +99,7 @@ class Rig:
             raise ValueError(
                 f"baseline_mm must be above 0, but it is {self.baseline_mm:g}; are left and right swapped?"
             )
+        check_baseline(self.baseline_mm, "baseline_mm")
         if self.sigma_scale is not None:
             Settings(sigma_scale=self.sigma_scale)  # refuses what a matcher would refuse
         self._check_origin_of_sigma()
