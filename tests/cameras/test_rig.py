@@ -177,6 +177,33 @@ def test_a_rig_without_a_size_gave_any_depth_for_images_of_half_the_size(rig):
         dataclasses.replace(rig, size=(320, 240))
 
 
+@pytest.mark.parametrize("mark", [-1, 0])
+def test_a_mark_of_unknown_pixels_became_a_plausible_depth_with_verged_cameras(mark, recwarn):
+    verged = bdis.Rig(500, 159.5, 119.5, 5, cx_right=189.5)
+    disparity = np.random.default_rng(3).uniform(20, 30, (240, 320)).astype(np.float32)
+    verged.depth(disparity)
+    assert not recwarn
+    disparity[:, :100] = mark
+    words = f"31% of the disparities are exactly {mark} px, the smallest, which is a depth of 8.*set them to NaN"
+    for used in (verged.depth, verged.points):
+        with pytest.warns(UserWarning, match=words) as told:
+            used(disparity)
+        assert len(told) == 1
+        assert told[0].filename == __file__
+    disparity[:, :100] = -31  # beyond infinity, and without a depth
+    verged.depth(disparity)
+    bdis.Rig(500, 159.5, 119.5, 5).depth(np.where(disparity < 0, np.float32(-1), disparity))
+    verged.depth(result(disparity))
+    assert not recwarn
+
+
+@pytest.mark.parametrize("least", [80, -0.1, np.nan])
+def test_a_probability_in_per_cent_gave_an_empty_cloud_without_a_word(least):
+    with pytest.raises(ValueError, match="min_probability must be from 0 to 1, but it is"):
+        RIG.cloud(result(np.full((120, 200), 25.0)), min_probability=least)
+    assert len(RIG.cloud(result(np.full((120, 200), 25.0)), min_probability=0)) == 24000
+
+
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
