@@ -418,8 +418,8 @@ class Rig:
         Raises
         ------
         ValueError
-            ``every`` is below 1, ``max_depth_mm`` is not above 0, ``min_probability`` is not from 0 to 1, or the sizes of
-            result, colours and rig differ.
+            ``every`` is below 1, ``max_depth_mm`` is not above 0, ``min_probability`` is not from 0 to 1, or the sizes
+            of result, colours and rig differ.
 
         Examples
         --------
