@@ -149,6 +149,83 @@ def test_four_coefficients_of_an_unnamed_lens_are_told(count, is_told, tmp_path)
     assert not read_calibration(path).assumed
 
 
+RAW = {"K1": K1, "K2": K2, "D1": D1[:, :4], "D2": D2[:, :4], "R": R, "T": T}
+
+
+@pytest.mark.parametrize("ending", ["yaml", "xml", "json"])
+@pytest.mark.parametrize(
+    ("said", "is_fisheye"),
+    [
+        ({"distortion_model": "fisheye"}, True), ({"camera_model": "fisheye"}, True), ({"fisheye": 1}, True),
+        ({"camera_model": "pinhole", "distortion_model": "equidistant"}, True), ({"fisheye": 0}, False),
+        ({"distortion_model": "plumb_bob"}, False), ({"camera_model": "Acme 2000"}, False),
+        ({"distortion_model1": "fisheye", "distortion_model2": "fisheye"}, True),
+    ],
+)  # fmt: skip
+def test_a_file_that_says_that_its_lens_is_a_fisheye_was_read_as_a_pinhole_camera(said, is_fisheye, ending, tmp_path):
+    path = opencv_file(tmp_path / f"stereo.{ending}", **RAW, **said)
+    assert bdis.StereoCalibration.load(path, size=(640, 480)).fisheye == is_fisheye
+    assert bool(read_calibration(path).assumed) == ("Acme" in str(said))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"xi": 1.2}, "xi is of OpenCV's omnidirectional model"),
+        ({"xi1": np.ones((1, 1)), "xi2": np.ones((1, 1))}, "xi1 is of OpenCV's omnidirectional model"),
+        ({"distortion_model": "division"}, "distortion_model is 'division', which bdis cannot use; expected plumb_bob"),
+        ({"camera_model": "omnidir"}, "camera_model is 'omnidir', which bdis cannot use"),
+        ({"fisheye": 7}, "fisheye must be 0 or 1, but it is 7"),
+        ({"fisheye": 0, "distortion_model": "fisheye"}, "fisheye and distortion_model differ"),
+    ],
+)
+def test_a_lens_that_cannot_be_rectified_was_read_as_a_pinhole_camera(said, words, tmp_path):
+    path = opencv_file(tmp_path / "stereo.yml", **RAW, **said)
+    with pytest.raises(ValueError, match=f"stereo.yml: {words}"):
+        read_calibration(path)
+    assert not read_calibration(opencv_file(tmp_path / "rectified.yml", P1=P1, P2=P2, **said)).raw
+
+
+@pytest.mark.parametrize("ending", ["yaml", "xml", "json"])
+@pytest.mark.parametrize(
+    ("said", "factor"), [("mm", 1), ("cm", 10), ("centimeters", 10), ("m", 1000), ("Metres", 1000)]
+)
+def test_a_file_that_says_its_unit_was_read_in_mm(said, factor, ending, tmp_path):
+    scaled = {**RAW, "T": T / factor}
+    found = read_calibration(opencv_file(tmp_path / f"stereo.{ending}", **scaled, unit=said))
+    np.testing.assert_allclose(found.raw["translation_mm"], T[:, 0])
+    assert found.states_unit
+    assert "as the file says" in found.unit
+    if factor == 10:  # what the user says wins
+        assert read_calibration(tmp_path / f"stereo.{ending}", unit="mm").raw["translation_mm"][0] == T[0, 0] / 10
+
+
+def test_a_unit_that_is_not_known_is_refused_until_it_is_given(tmp_path):
+    path = opencv_file(tmp_path / "stereo.yml", **RAW, unit="inch")
+    with pytest.raises(ValueError, match=r"unit is 'inch'; expected mm, cm, m: say the unit of the file \(unit="):
+        read_calibration(path)
+    assert read_calibration(path, unit="mm").raw["translation_mm"][0] == T[0, 0]
+    path = opencv_file(tmp_path / "two.yml", **RAW, unit="mm", length_unit="m")
+    with pytest.raises(ValueError, match="unit is 'mm', length_unit is 'm'; expected"):
+        read_calibration(path)
+
+
+@pytest.mark.parametrize("missing", ["D1", "D2"])
+def test_an_empty_distortion_beside_another_was_read_as_none(missing, tmp_path):
+    text = opencv_file(tmp_path / "stereo.json", **{**RAW, missing: np.zeros((0, 0))}).read_text()
+    other = {"D1": "D2", "D2": "D1"}[missing]
+    (tmp_path / "stereo.json").write_text(text)
+    with pytest.raises(ValueError, match=f"{other}, but no distortion of both cameras; expected it as D1 and D2"):
+        read_calibration(tmp_path / "stereo.json")
+
+
+def test_two_empty_distortions_are_told_like_none(tmp_path):
+    path = opencv_file(tmp_path / "stereo.yml", **{**RAW, "D1": np.zeros((0, 0)), "D2": np.zeros((0, 0))})
+    found = read_calibration(path)
+    assert found.lacks_distortion
+    assert not found.raw["left_distortion"].any()
+
+
 def test_scared_yaml(tmp_path):
     """As in the data set: OpenCV 2's header, no image size."""
     path = tmp_path / "endoscope_calibration.yaml"

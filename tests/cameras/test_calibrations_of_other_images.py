@@ -129,12 +129,85 @@ def test_nothing_is_said_of_a_calibration_of_these_images(text, tmp_path):
     assert "principal point" not in " ".join(cameras.remarks)
 
 
-def test_a_file_that_says_its_size_may_have_its_principal_point_anywhere(tmp_path):
+# --- Files that say how large the images are --------------------------------------------------------------------------
+
+SIZE = "image_width: {}\nimage_height: {}\n"
+
+
+def test_a_rig_of_bdis_that_says_its_size_may_be_of_a_crop(tmp_path):
     bdis.Rig(544, 100, 239.5, 5, size=(640, 480)).save(tmp_path / "crop.toml")
     assert not loaded_of(GivenCameras((tmp_path / "crop.toml",)), (640, 480))[1]
-    cameras, said = loaded(tmp_path, "image_width: 320\nimage_height: 240\n" + RAW, (320, 240), rectify=True)
-    assert cameras.raw.size == (320, 240)
+    bdis.Rig.load(tmp_path / "crop.toml")
+
+
+@pytest.mark.parametrize("rectify", [True, False])
+@pytest.mark.parametrize("text", [RAW, RECTIFIED])
+def test_matrices_of_half_the_size_that_the_file_states_gave_half_the_depth_without_a_word(text, rectify, tmp_path):
+    if rectify and text == RECTIFIED:
+        return
+    path = tmp_path / "calib.yml"
+    path.write_text(SIZE.format(1280, 960) + text)
+    words = "calib.yml says that its images are 1280x960, but has its principal point at (319.5, 239.5), 25 % of the"
+    cameras, (said,) = loaded_of(GivenCameras((path,), rectify=rectify), (1280, 960))
+    assert said.startswith(words)
+    assert [remark for remark in cameras.remarks if "25 %" in remark] == [
+        "principal point 25 % of the width off the middle"
+    ]
+    _, (said,) = loaded_of(GivenCameras((path,), rectify=rectify, calib_scale=0.5), (640, 480))
+    assert said.startswith(words)
+
+
+@pytest.mark.parametrize(("text", "cameras"), [(RAW, bdis.StereoCalibration), (RECTIFIED, bdis.Rig)])
+def test_such_a_file_is_told_once_by_python_and_by_commands(text, cameras, tmp_path, capsys):
+    path = tmp_path / "calib.yml"
+    path.write_text(SIZE.format(1280, 960) + text)
+    with pytest.warns(UserWarning, match="calib.yml says that its images are 1280x960, but has its principal") as told:
+        cameras.load(path)
+    assert len(told) == 1
+    for arguments in (["show", str(path)], ["convert", str(path), str(tmp_path / "out.toml")]):
+        assert run(["calib", *arguments]) == 0
+        assert capsys.readouterr().err.count("warning: calib.yml says that its images are 1280x960") == 1
+
+
+@pytest.mark.parametrize(("text", "cameras"), [(RAW, bdis.StereoCalibration), (RECTIFIED, bdis.Rig)])
+def test_matrices_of_twice_the_size_that_the_file_states_are_refused(text, cameras, tmp_path, capsys):
+    path = tmp_path / "calib.yml"
+    path.write_text(SIZE.format(320, 240) + text)
+    words = r"calib.yml: .* the principal point at \(319.5, 239.5\), outside the images of 320x240; "
+    with pytest.raises(ValueError, match=words):
+        cameras.load(path)
+    with pytest.raises(ValueError, match=words):
+        loaded_of(GivenCameras((path,)), (320, 240))
+    for arguments in (["show", str(path)], ["convert", str(path), str(tmp_path / "out.toml")]):
+        assert run(["calib", *arguments]) == 1
+        assert "outside the images of 320x240" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("cx", "cy"), [(1000, 119.5), (-1, 119.5), (159.5, 239.5)])
+def test_cameras_had_a_principal_point_outside_of_their_own_images(cx, cy):
+    with pytest.raises(ValueError, match=r"cx and cy put the principal point at .*, outside the images of 320x240"):
+        bdis.Rig(272, cx, cy, 5, size=(320, 240))
+    matrix = np.array([[272, 0, cx], [0, 272, cy], [0, 0, 1]])
+    with pytest.raises(ValueError, match=r"left_matrix has the principal point at .*, outside the images of 320x240"):
+        bdis.StereoCalibration(matrix, [], matrix, [], np.eye(3), [-5, 0, 0], size=(320, 240))
+
+
+def test_the_right_principal_point_of_verged_cameras_may_lie_outside():
+    rig = bdis.Rig(272, 100, 119.5, 5, cx_right=330, size=(320, 240))
+    assert rig.doffs == 230
+
+
+def test_rectified_images_of_a_part_of_the_raw_ones_are_taken_as_rectified(tmp_path):
+    """The file has both cameras and does not say how large the images of either are."""
+    half = RECTIFIED.replace("319.5", "159.5").replace("239.5", "119.5")
+    cameras, said = loaded(tmp_path, RAW + half, (320, 240))
+    assert cameras.rig.cx == 159.5
     assert not said
+    with pytest.raises(ValueError, match="outside the images of 320x240"):
+        loaded(tmp_path, RAW + half, (320, 240), rectify=True)
+
+
+# --- Numbers ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_rigs_of_the_data_sets_are_near_the_middle():
@@ -295,9 +368,20 @@ def test_a_given_unit_switched_off_the_check_of_what_no_stereo_camera_has(text, 
 
 @pytest.mark.parametrize("name", ["rig.toml", "rig.json"])
 def test_a_rig_file_with_an_impossible_baseline_was_to_be_read_in_a_unit_that_such_files_refuse(name, tmp_path):
-    bdis.Rig(544, 319.5, 239.5, 0.005).save(tmp_path / name)
+    bdis.Rig(544, 319.5, 239.5, 500).save(tmp_path / name)
+    (tmp_path / name).write_text((tmp_path / name).read_text().replace("500.0", "0.005"))
     with pytest.raises(ValueError, match="0.005 mm apart, .*; the file states its unit, so correct its baseline$"):
         bdis.Rig.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("baseline", [0.005, 0.0999, 3001])
+def test_python_took_a_baseline_that_files_and_commands_refuse(baseline):
+    words = r"is .*, which no stereo camera has; is it in another unit than mm"
+    with pytest.raises(ValueError, match=f"baseline_mm {words}"):
+        bdis.Rig(272, 159.5, 119.5, baseline, size=(320, 240))
+    matrix = np.array([[272, 0, 159.5], [0, 272, 119.5], [0, 0, 1]])
+    with pytest.raises(ValueError, match=f"the length of translation_mm {words}"):
+        bdis.StereoCalibration(matrix, [], matrix, [], np.eye(3), [-baseline, 0, 0], size=(320, 240))
 
 
 # --- Two files --------------------------------------------------------------------------------------------------------

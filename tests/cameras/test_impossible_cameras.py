@@ -174,3 +174,41 @@ def test_a_reflection_was_taken_for_a_rotation(signs):
 
 def test_a_rotation_of_three_digits_is_one():
     assert cameras_of(K1, R.round(3)).rectify().left_seen.mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("baseline=1930.01", "a Middlebury calib.txt with 'baseline' more than once"),
+        ("cam0=[1 0 0; 0 1 0; 0 0 1]", "a Middlebury calib.txt with 'cam0' more than once"),
+    ],
+)
+def test_the_last_of_two_values_in_a_middlebury_file_was_taken(more, words, tmp_path):
+    (tmp_path / "calib.txt").write_text(f"{MIDDLEBURY.rstrip()}\n{more}\n")
+    with pytest.raises(ValueError, match=words):
+        bdis.Rig.load(tmp_path / "calib.txt")
+
+
+@pytest.mark.parametrize("name", ["baseline", "doffs", "width"])
+def test_a_number_with_a_unit_in_a_middlebury_file_is_named(name, tmp_path):
+    text = re.sub(rf"^{name}\s*=.*$", f"{name} = 5 mm", MIDDLEBURY, flags=re.MULTILINE)
+    (tmp_path / "calib.txt").write_text(text)
+    with pytest.raises(ValueError, match=f"{name} must be a finite number, but it is '5 mm'"):
+        bdis.Rig.load(tmp_path / "calib.txt")
+
+
+STRAIGHT = np.array([[272, 0, 159.5], [0, 272, 119.5], [0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("rotation", "distortion", "words"),
+    [
+        (np.diag([-1.0, 1, -1]), np.zeros(5), "0.0% of the left image was seen by its camera; are its rotation and"),
+        (np.diag([1.0, -1, -1]), np.zeros(5), "0.0% of the left image was seen by its camera"),
+        (np.eye(3), [0, 0, 0.5, 0.5, 0], r"the left image has its principal point at \(.*\), outside the images"),
+    ],
+)
+def test_a_calibration_with_which_nothing_is_seen_was_rectified_with(rotation, distortion, words):
+    cameras = bdis.StereoCalibration(STRAIGHT, distortion, STRAIGHT, distortion, rotation, [-5, 0, 0], size=(320, 240))
+    with pytest.raises(ValueError, match=f"^rectified with this calibration, {words}"):
+        cameras.rectify()

@@ -173,8 +173,35 @@ def test_a_rig_without_a_size_gave_any_depth_for_images_of_half_the_size(rig):
     whole = np.full((480, 640), 50.0, np.float32)
     assert rig.scaled(0.5).depth(half)[0, 0] == pytest.approx(rig.depth(whole)[0, 0], rel=0.1)
     assert rig.depth(np.float32([25, 50])).shape == (2,)  # no image
-    part = dataclasses.replace(rig, size=(320, 240))  # of a part of larger images, whose centre is beside it
-    assert part.depth(half).shape == (240, 320)
+    with pytest.raises(ValueError, match=r"principal point at \(319.5, 239.5\), outside the images of 320x240"):
+        dataclasses.replace(rig, size=(320, 240))
+
+
+@pytest.mark.parametrize("mark", [-1, 0])
+def test_a_mark_of_unknown_pixels_became_a_plausible_depth_with_verged_cameras(mark, recwarn):
+    verged = bdis.Rig(500, 159.5, 119.5, 5, cx_right=189.5)
+    disparity = np.random.default_rng(3).uniform(20, 30, (240, 320)).astype(np.float32)
+    verged.depth(disparity)
+    assert not recwarn
+    disparity[:, :100] = mark
+    words = f"31% of the disparities are exactly {mark} px, the smallest, which is a depth of 8.*set them to NaN"
+    for used in (verged.depth, verged.points):
+        with pytest.warns(UserWarning, match=words) as told:
+            used(disparity)
+        assert len(told) == 1
+        assert told[0].filename == __file__
+    disparity[:, :100] = -31  # beyond infinity, and without a depth
+    verged.depth(disparity)
+    bdis.Rig(500, 159.5, 119.5, 5).depth(np.where(disparity < 0, np.float32(-1), disparity))
+    verged.depth(result(disparity))
+    assert not recwarn
+
+
+@pytest.mark.parametrize("least", [80, -0.1, np.nan])
+def test_a_probability_in_per_cent_gave_an_empty_cloud_without_a_word(least):
+    with pytest.raises(ValueError, match="min_probability must be from 0 to 1, but it is"):
+        RIG.cloud(result(np.full((120, 200), 25.0)), min_probability=least)
+    assert len(RIG.cloud(result(np.full((120, 200), 25.0)), min_probability=0)) == 24000
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,20 @@ def test_match_of_both_views_in_one_image(layout, axis, scene, pair, calib, tmp_
     np.testing.assert_array_equal(*(bdis.read_depth(tmp_path / name / "depth.tiff") for name in "ab"))
 
 
+def test_squeezed_views_in_one_image_were_to_be_matched_with_an_option_that_was_missing(scene, calib, tmp_path, capsys):
+    import cv2
+
+    squeezed = [
+        cv2.resize(view, (WIDTH // 2, HEIGHT), interpolation=cv2.INTER_AREA) for view in (scene.left, scene.right)
+    ]
+    bdis.write_image(tmp_path / "both.png", np.concatenate(squeezed, 1))
+    arguments = ["match", str(tmp_path / "both.png"), "--layout", "side-by-side", *calib, "-o", str(tmp_path / "out")]
+    assert run(arguments) == 1
+    assert "if both views were squeezed into one image, add --squeezed" in capsys.readouterr().err
+    assert run([*arguments, "--squeezed"]) == 0
+    assert error_mm(bdis.read_depth(tmp_path / "out" / "depth.tiff"), scene) < 2
+
+
 def test_match_of_16_bit_images(scene, calib, tmp_path):
     for name in ("left", "right"):
         bdis.write_image(tmp_path / f"{name}.tiff", getattr(scene, name).astype(np.uint16) * 257)

@@ -97,6 +97,7 @@ def test_disparity_that_a_png_cannot_hold_writes_nothing(pair, scene, calib, cap
         (["--calib", "a.yaml", "--focal", "500"], "--calib cannot be combined with --focal"),
         (["--layout", "diagonal"], "expected side-by-side or top-bottom"),
         (["--layout", "top-bottom"], "RIGHT is given as well"),
+        (["--squeezed"], "--squeezed is for one image with both views, but RIGHT is given"),
         (["--rectify"], "--rectify needs --calib"),
         (["--calib", "a.yaml", "--unit", "inch"], "expected mm, cm or m"),
         (["--calib", "a.yaml", "--calib-scale", "0"], "a factor above 0"),

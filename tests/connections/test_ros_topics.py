@@ -237,9 +237,13 @@ def test_a_camera_info_of_images_of_half_the_size_gave_half_the_depth_without_a_
     _, remarks, said = decided_with_doubts(topics, infos, images)
     assert remarks[1:] == ["principal point 25 % of the width off the middle"]
     assert "the camera_info has its principal point at (159.5, 119.5), 25 % of the width off the middle" in said[0]
-    twice = infos_of(bdis.Rig(1088, 639.5, 479.5, 5, size=(640, 480)), width=0, height=0)
-    with pytest.raises(ValueError, match=r"at \(639.5, 479.5\), outside the images of 640x480; .*--calib FILE"):
-        decided_with_doubts(topics, twice, images)
+    twice = bdis.Rig(1088, 639.5, 479.5, 5, size=(1280, 960))
+    infos = infos_of(twice, **({"width": 640, "height": 480} if has_size else {"width": 0, "height": 0}))
+    words = (
+        r"the camera_info has its principal point at \(639.5, 479.5\), outside the images of 640x480; .*--calib FILE"
+    )
+    with pytest.raises(ValueError, match=words):
+        decided_with_doubts(topics, infos, images)
 
 
 def test_names_that_contradict_each_other_are_refused():

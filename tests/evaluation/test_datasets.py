@@ -244,8 +244,8 @@ def test_stereomis_that_is_wrong(tmp_path, scene):
     with pytest.raises(ValueError, match="hide must be none, white or black, but it is 'tools'"):
         open_dataset(tmp_path / "P1", hide="tools")
     ini = tmp_path / "P1" / "StereoCalibration.ini"
-    ini.write_text(ini.read_text().replace("res_x=128", "res_x=256"))
-    with pytest.raises(ValueError, match="a view is 128x96, but StereoCalibration.ini is for 256x96"):
+    ini.write_text(ini.read_text().replace("res_x=128", "res_x=140"))
+    with pytest.raises(ValueError, match="a view is 128x96, but StereoCalibration.ini is for 140x96"):
         open_dataset(tmp_path / "P1")[0].read()
 
 

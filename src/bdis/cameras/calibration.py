@@ -9,8 +9,8 @@ import numpy as np
 
 from ..common.arrays import Array, size_text
 from ..common.atomic import Place
-from .calibration_doubts import doubts_of, tell_python, told, without_distortion
-from .formats import Unit, check_size, read_calibration, write_native
+from .calibration_doubts import check_inside, doubts_of, tell_python, told, without_distortion
+from .formats import Unit, check_baseline, check_size, read_calibration, write_native
 from .formats.matrices import check_camera_matrix, check_rotation
 from .rectifier import Rectifier
 
@@ -45,7 +45,8 @@ class StereoCalibration:
     Raises
     ------
     ValueError
-        A matrix has another shape or form, contains NaN, is no rotation, or the cameras are not side by side.
+        A matrix has another shape or form, contains NaN, is no rotation, the left camera's principal point is outside
+        its images, the cameras are not side by side, or they are less than 0.1 mm or more than 3 m apart.
 
     See Also
     --------
@@ -92,6 +93,12 @@ class StereoCalibration:
                 raise ValueError(f"{name} has {count} numbers; expected {' or '.join(map(str, allowed))}")
         for name in ("left_matrix", "right_matrix"):
             check_camera_matrix(getattr(self, name), name)
+        check_inside(
+            self.left_matrix[None, :2, 2],
+            size,
+            "left_matrix has the principal point",
+            "is it, or size, of other images?",
+        )
         check_rotation(self.rotation, "rotation")
         x, y, z = self.translation_mm
         if x >= 0 or abs(y) > -x or abs(z) > -x:
@@ -99,6 +106,7 @@ class StereoCalibration:
                 f"translation_mm is ({x:g}, {y:g}, {z:g}); expected mainly a negative first number: "
                 "cameras side by side, the left one on the left (are they swapped?)"
             )
+        check_baseline(float(np.linalg.norm(self.translation_mm)), "the length of translation_mm")
 
     def __repr__(self) -> str:
         kind, size = "fisheye" if self.fisheye else "pinhole", size_text(self.size[::-1])
@@ -179,7 +187,8 @@ class StereoCalibration:
         Warns
         -----
         UserWarning
-            The file does not state its unit and has an unusual baseline, or it says nothing of the distortion.
+            The file does not state its unit and has an unusual baseline, its focal length or principal point is that of
+            hardly any camera with images of the size that it states, or it says nothing of the distortion.
 
         Examples
         --------

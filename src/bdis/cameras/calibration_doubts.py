@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from .formats import CalibrationFile
+from .formats import RIG_OF_BDIS, CalibrationFile
 
 if TYPE_CHECKING:  # which import this
     from .calibration import StereoCalibration
@@ -46,7 +46,7 @@ class Doubt(NamedTuple):
     warning: str
 
 
-def centres_of(cameras: Rig | StereoCalibration) -> Array:
+def centres_of(cameras: Rig | StereoCalibration | CalibrationFile) -> Array:
     """The principal points (x, y) of the left and the right camera, px, shape (2, 2).
 
     >>> from bdis import Rig
@@ -55,6 +55,8 @@ def centres_of(cameras: Rig | StereoCalibration) -> Array:
     """
     from .rig import Rig
 
+    if isinstance(cameras, CalibrationFile):
+        return cameras.centres
     if isinstance(cameras, Rig):
         return np.array([[cameras.cx, cameras.cy], [cameras.cx + cameras.doffs, cameras.cy]])
     return np.array([cameras.left_matrix[:2, 2], cameras.right_matrix[:2, 2]])
@@ -90,14 +92,16 @@ def check_inside(centres: Array, size: tuple[int, int], origin: str, advice: str
             raise ValueError(f"{origin} at ({x:.1f}, {y:.1f}), outside the images of {size[0]}x{size[1]}; {advice}")
 
 
-def off_middle(cameras: Rig | StereoCalibration, size: tuple[int, int], origin: str, advice: str) -> Doubt | None:
+def off_middle(
+    cameras: Rig | StereoCalibration | CalibrationFile, size: tuple[int, int], origin: str, advice: str
+) -> Doubt | None:
     """Whether the principal points are far from the middle of the images, as they are after resizing or a crop.
 
     Those of verged cameras are off the middle to opposite sides, so it is their mean that counts.
 
     Parameters
     ----------
-    cameras : Rig or StereoCalibration
+    cameras : Rig, StereoCalibration or CalibrationFile
     size, origin, advice
         As in :func:`check_inside`.
 
@@ -213,6 +217,38 @@ def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:
     )
 
 
+def off_middle_as_stated(found: CalibrationFile, origin: str) -> Doubt | None:
+    """Whether the principal points are far from the middle of images of the size that the file states.
+
+    A rig of bdis is believed: it is written with its size, and may be of a crop.
+
+    Parameters
+    ----------
+    found : CalibrationFile
+    origin : str
+        Name of the file, for the message.
+
+    Returns
+    -------
+    Doubt or None
+        None if they are near, or the file states no size.
+
+    Examples
+    --------
+    >>> rectified = {"focal_px": 272, "cx": 159.5, "cy": 119.5, "baseline_mm": 5}
+    >>> off_middle_as_stated(CalibrationFile("OpenCV", "mm", (640, 480), rectified), "stereo.yml").remark
+    'principal point 25 % of the width off the middle'
+    """
+    if found.size is None or found.format == RIG_OF_BDIS:
+        return None
+    return off_middle(
+        found,
+        found.size,
+        f"{origin} says that its images are {found.size[0]}x{found.size[1]}, but has its principal point",
+        "if that is of images of another size, the depth is wrong by that factor: correct one of both",
+    )
+
+
 def doubts_of(found: CalibrationFile, origin: str, size: tuple[int, int] | None = None) -> list[Doubt | None]:
     """What speaks against the cameras in a file, whatever they are used for; see also :func:`without_distortion`.
 
@@ -237,7 +273,7 @@ def doubts_of(found: CalibrationFile, origin: str, size: tuple[int, int] | None 
     """
     size = found.size or size
     focal = None if size is None else unusual_focal(found.focal_px, size, f"{origin} has", "is it in px of its images?")
-    return [focal, unusual_baseline(found, origin)]
+    return [focal, off_middle_as_stated(found, origin), unusual_baseline(found, origin)]
 
 
 def tell_python(text: str) -> None:

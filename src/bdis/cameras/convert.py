@@ -18,6 +18,7 @@ from .rig import Rig
 
 _METRES = 1e-3  # per mm
 _SAME_BASELINE = 1e-3
+_ANY_SIZE = (8192, 8192)  # in which every principal point lies
 Text = tuple[str, str]  # name of a file, and what it contains
 
 
@@ -84,7 +85,7 @@ class _Cameras:
         self.raw: StereoCalibration | None = None
         if found.raw is not None and not found.raw_lacks:
             # Without a size nothing can be rectified, but some formats do without.
-            self.raw = StereoCalibration(**found.raw, size=size or (2, 2))
+            self.raw = StereoCalibration(**found.raw, size=size or _ANY_SIZE)
 
     def needed_size(self, what: str) -> tuple[int, int]:
         if self.size is None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from ..common.arrays import Array
 from .calibration import StereoCalibration
 from .calibration_doubts import (
@@ -145,8 +147,8 @@ class GivenCameras:
     ) -> LoadedCameras:
         """The calibration by numbers, for images of this size."""
         cx, cy = ((length - 1) / 2 if given is None else given for given, length in zip((self.cx, self.cy), size))
+        check_inside(np.array([[cx, cy]]), size, *_GIVEN_CENTRE)
         rig = Rig(focal, cx, cy, baseline, size=size)
-        check_inside(centres_of(rig)[:1], size, *_GIVEN_CENTRE)
         doubts = (
             off_middle(rig, size, *_GIVEN_CENTRE),
             unusual_focal(focal, size, "--focal gives", "it is in px of these images; is it in mm?"),
@@ -168,9 +170,7 @@ class GivenCameras:
         remarks = [f"{found.format}, unit {found.unit}", *found.remarks_on_baseline(file.name)]
         remarks += [found.assumed] if found.assumed else []
         rig = self._rig_of(found, file, size)
-        raw = self._raw_of(found, file, size)
-        if rig is None and raw is not None and found.size is None and not self.only_rectified:
-            check_inside(centres_of(raw), size, f"{file} has its principal point", _SCALE)
+        raw = None if self.only_rectified else self._raw_of(found, file, size, can_do_without=rig is not None)
         is_raw, reasons = self._are_raw(
             found, file, rig, raw, lambda: _told_by_rows(found, file, rig, raw, pairs, warn, working)
         )
@@ -210,11 +210,22 @@ class GivenCameras:
         check_inside(centres_of(rig)[:1], size, f"{file} has its principal point", _SCALE)
         return rig
 
-    def _raw_of(self, found: CalibrationFile, file: Path, size: tuple[int, int]) -> StereoCalibration | None:
+    def _raw_of(
+        self, found: CalibrationFile, file: Path, size: tuple[int, int], *, can_do_without: bool
+    ) -> StereoCalibration | None:
         """The cameras before rectification in the file, if there are any."""
         if found.raw is None:
             return None
         own_size = found.size or (round(size[0] / self.calib_scale), round(size[1] / self.calib_scale))
+        if found.size is None:
+            try:
+                check_inside(
+                    (found.centres + 0.5) * self.calib_scale - 0.5, size, f"{file} has its principal point", _SCALE
+                )
+            except ValueError:
+                if can_do_without and not self.rectify:
+                    return None  # rectification changed the size: these images cannot be those before it
+                raise
         try:
             return StereoCalibration(**found.raw, size=own_size).scaled(self.calib_scale)
         except (ValueError, TypeError) as error:

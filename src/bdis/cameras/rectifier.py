@@ -12,12 +12,16 @@ from ..common.optional import require
 from ..display.card import card
 from ..display.map_picture import MapPicture
 from ..matching.images import as_image_array, unsupported_pixels
+from .calibration_doubts import check_inside
 from .formats.matrices import check_rotation
 from .rig import Rig
 
 if TYPE_CHECKING:
     from .calibration import StereoCalibration
 
+_LEAST_SEEN = 0.01  # a share of a rectified image
+_CENTRE = "rectified with this calibration, the left image has its principal point"
+_ARE_THEY_RIGHT = "are its rotation and its distortion right, and is its size that of its camera matrices?"
 _REMAPPED = (np.uint8, np.uint16, np.int16, np.float32, np.float64)  # types of pixels that OpenCV remaps
 
 
@@ -51,7 +55,8 @@ class Rectifier:
     ImportError
         OpenCV is not installed.
     ValueError
-        ``alpha`` is not from 0 to 1, no rectified cameras follow from the calibration, or ``onto`` is not of these.
+        ``alpha`` is not from 0 to 1, no rectified cameras follow from the calibration, or ``onto`` is not of these; or
+        hardly anything of an image is seen once it is rectified, or its principal point is outside.
 
     See Also
     --------
@@ -85,6 +90,7 @@ class Rectifier:
             else:
                 rotations, projections = list(onto[:2]), list(onto[2:])
                 _check_rectifies(rotations, cameras)
+            check_inside(projections[0][None, :2, 2], cameras.size, _CENTRE, _ARE_THEY_RIGHT)
             self.rig = _rig_of(projections[0], projections[1], cameras.size)
         except (ArithmeticError, self._cv2.error) as error:
             raise ValueError("no rectified cameras follow from this calibration; are its matrices right?") from error
@@ -97,6 +103,12 @@ class Rectifier:
             self._inside(*maps) & _is_distortion_valid(distortion, rotation, projection, cameras)
             for maps, (_, distortion, rotation, projection) in zip(self._maps, sides)
         )
+        for side, seen in (("left", self.left_seen), ("right", self.right_seen)):
+            if (share := float(seen.mean())) < _LEAST_SEEN:
+                raise ValueError(
+                    f"rectified with this calibration, {share:.1%} of the {side} image was seen by its camera; "
+                    f"{_ARE_THEY_RIGHT}"
+                )
 
     def __repr__(self) -> str:
         rig, kind = self.rig, "fisheye" if self.cameras.fisheye else "pinhole"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,18 +14,17 @@ from ..common.arrays import Array, size_text, without_mask
 from ..common.atomic import Place
 from ..display.card import card
 from ..matching.disparity_px import as_disparity_px
+from ..matching.given_map import smallest_mark
 from ..matching.result import StereoResult
 from ..matching.settings import PRESETS, Settings
 from .calibration_doubts import check_inside, doubts_of, tell_python, told
 from .cloud import Cloud
 from .depth_pictures import plot_depth
-from .formats import Unit, check_size, read_calibration, write_native
+from .formats import Unit, check_baseline, check_size, read_calibration, write_native
 from .rgb import as_rgb_bytes
 
-_RESIZED = (
-    "if they were resized, use rig.scaled(factor); if they are a part of larger ones, give the rig their size: "
-    "Rig(..., size=(width, height))"
-)
+_RESIZED = "if they were resized, use rig.scaled(factor)"
+_OF_ITS_SIZE = "are they, or size, of images of another size?"
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Rig:
     cx_right : float, optional
         Column of the right camera's principal point in px.  Default: the same as ``cx``.
     size : tuple of int, optional
-        (width, height) of the images in px.  If it is given, results of another size are refused; otherwise those
-        outside of which the principal point lies.
+        (width, height) of the images in px, in which the principal point lies.  If it is given, results of another size
+        are refused; otherwise those outside of which the principal point lies.
     sigma_scale : float, optional
         The matcher's setting of that name that suits these cameras, above 0 and at most 100, as ``bdis certainty fit``
         finds it.  Commands and :meth:`bdis.StereoMatcher.for_rig` pass it to the matcher.
@@ -59,8 +59,9 @@ class Rig:
     TypeError
         A parameter is not a number.
     ValueError
-        A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, ``sigma_scale`` is out of
-        range, or what is said of it does not fit it.
+        A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, the baseline is below
+        0.1 mm or above 3 m, the principal point is outside the images, ``sigma_scale`` is out of range, or what is said
+        of it does not fit it.
 
     See Also
     --------
@@ -100,10 +101,13 @@ class Rig:
             raise ValueError(
                 f"baseline_mm must be above 0, but it is {self.baseline_mm:g}; are left and right swapped?"
             )
+        check_baseline(self.baseline_mm, "baseline_mm")
         if self.sigma_scale is not None:
             Settings(sigma_scale=self.sigma_scale)  # refuses what a matcher would refuse
         self._check_origin_of_sigma()
         object.__setattr__(self, "size", check_size(self.size))
+        if self.size is not None:
+            check_inside(np.array([[self.cx, self.cy]]), self.size, "cx and cy put the principal point", _OF_ITS_SIZE)
 
     def _check_origin_of_sigma(self) -> None:
         """Is what is said of the factor on sigma possible?"""
@@ -178,6 +182,12 @@ class Rig:
             ``max_depth_mm`` is not above 0; or the disparity is not in px: int16 as OpenCV's matchers and
             :meth:`StereoMatcher.compute` give it, or uint16 as KITTI stores it.
 
+        Warns
+        -----
+        UserWarning
+            Many pixels of a disparity map have the same smallest disparity, not above 0, and this rig, of verged
+            cameras, gives it a depth: it may mark unknown pixels.
+
         Examples
         --------
         >>> import numpy as np
@@ -187,9 +197,14 @@ class Rig:
         >>> Rig(500, 0, 0, 5).depth(np.float32([[25, 50]]), max_depth_mm=80).tolist()
         [[nan, 50.0]]
         """
+        return self._depth(result, max_depth_mm)
+
+    def _depth(self, result: StereoResult | Array, max_depth_mm: float | None) -> NDArray[np.float32]:
         if max_depth_mm is not None and not max_depth_mm > 0:
             raise ValueError(f"max_depth_mm must be above 0, but it is {max_depth_mm:g}")
         shift = self._disparity_from_infinity(result)
+        if not isinstance(result, StereoResult) and self.doffs > 0 and shift.ndim >= 2:
+            self._warn_of_marks(as_disparity_px(result))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             depth = np.where(shift > 0, np.float32(self.focal_px * self.baseline_mm) / shift, np.float32(np.nan))
             if max_depth_mm is not None:
@@ -389,7 +404,7 @@ class Rig:
         max_depth_mm : float, optional
             Above 0; leave out points further away.
         min_probability : float, optional
-            Leave out points whose probability is lower.
+            Leave out points whose probability is lower; 0 to 1.
         every : int, optional
             Use only every n-th row and column.
         bgr : bool, optional
@@ -403,7 +418,8 @@ class Rig:
         Raises
         ------
         ValueError
-            ``every`` is below 1, ``max_depth_mm`` is not above 0, or the sizes of result, colours and rig differ.
+            ``every`` is below 1, ``max_depth_mm`` is not above 0, ``min_probability`` is not from 0 to 1, or the sizes
+            of result, colours and rig differ.
 
         Examples
         --------
@@ -414,6 +430,8 @@ class Rig:
         """
         if every < 1:
             raise ValueError(f"every is {every}; expected 1 or more")
+        if not 0 <= min_probability <= 1:
+            raise ValueError(f"min_probability must be from 0 to 1, but it is {min_probability!r}")
         depth = self.depth(result, max_depth_mm=max_depth_mm)
         if colors is not None and np.shape(colors)[:2] != depth.shape:
             raise ValueError(f"colors is {size_text(np.shape(colors))} but the result is {size_text(depth.shape)}")
@@ -460,7 +478,7 @@ class Rig:
         >>> Rig(500, cx=0, cy=0, baseline_mm=5).points(np.float32([[25, 50, np.nan]])).tolist()
         [[[0.0, 0.0, 100.0], [0.10000000149011612, 0.0, 50.0], [nan, nan, nan]]]
         """
-        z = self.depth(result, max_depth_mm=max_depth_mm)
+        z = self._depth(result, max_depth_mm)
         if z.ndim != 2:
             raise ValueError(f"the disparity has shape {z.shape}; expected (height, width)")
         z[~np.isfinite(z)] = np.nan  # a disparity beside that of infinity
@@ -664,7 +682,8 @@ class Rig:
         Warns
         -----
         UserWarning
-            The file does not state its unit and has an unusual baseline.
+            The file does not state its unit and has an unusual baseline, or its focal length or principal point is that
+            of hardly any camera with images of the size that it states.
 
         Examples
         --------
@@ -732,6 +751,16 @@ class Rig:
         if self.sigma_preset is not None:
             content["sigma_preset"] = self.sigma_preset
         return content
+
+    def _warn_of_marks(self, disparity: Array) -> None:
+        """Warn of unknown pixels that are marked by a number, which verged cameras turn into a depth."""
+        mark = smallest_mark(disparity[disparity > -self.doffs])
+        if mark is not None:
+            depth = self.focal_px * self.baseline_mm / (mark[0] + self.doffs)
+            text = (
+                f"{mark[1]}, which is a depth of {depth:.4g} mm with this rig: if that means unknown, set them to NaN"
+            )
+            warnings.warn(text, stacklevel=4)  # where depth or points is called
 
     def _disparity_from_infinity(self, result: StereoResult | Array) -> Array:
         """Disparity plus doffs, float32: 0 for points at infinity."""

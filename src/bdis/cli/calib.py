@@ -78,9 +78,12 @@ def calib_show(
     elif found.raw is not None:
         rows += _raw_rows(found.raw)
         data["raw"] = {name: np.asarray(value).tolist() for name, value in found.raw.items()}
-    rig = Rig(**found.rectified, size=image_size) if found.rectified is not None else None
-    if rig is None and image_size is not None and found.raw is not None:
-        rig = StereoCalibration(**found.raw, size=image_size).rectify().rig
+    try:
+        rig = Rig(**found.rectified, size=image_size) if found.rectified is not None else None
+        if rig is None and image_size is not None and found.raw is not None:
+            rig = StereoCalibration(**found.raw, size=image_size).rectify().rig
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{file}: {error}") from error
     if rig is not None:
         rows += _rig_rows(rig)
         data |= {"rig": {**asdict(rig), "doffs": rig.doffs}, "depth_resolution_mm_per_px": _resolution(rig)}
@@ -159,11 +162,12 @@ def _raw_rows(raw: dict[str, Any]) -> Rows:
     import numpy as np
 
     rows: Rows = []
+    lens = " of a fisheye" if raw.get("fisheye") else ""
     for side in ("left", "right"):
         matrix, distortion = raw[f"{side}_matrix"], raw[f"{side}_distortion"]
         coefficients = " ".join(f"{number:.4g}" for number in distortion)
         rows.append((f"{side} camera", f"focal length {matrix[0, 0]:.2f} x {matrix[1, 1]:.2f} px, "
-                     f"centre ({matrix[0, 2]:.2f}, {matrix[1, 2]:.2f}), distortion {coefficients}"))  # fmt: skip
+                     f"centre ({matrix[0, 2]:.2f}, {matrix[1, 2]:.2f}), distortion {coefficients}{lens}"))  # fmt: skip
     angle = math.degrees(math.acos(np.clip((np.trace(raw["rotation"]) - 1) / 2, -1, 1)))
     shift = ", ".join(f"{number:.4g}" for number in raw["translation_mm"])
     rows.append(("left to right", f"translation ({shift}) mm, rotation {angle:.3f} degrees"))

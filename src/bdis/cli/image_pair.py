@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import terminal
-from .options import LAYOUTS, Layout
+from .options import LAYOUTS, Layout, Squeezed
 from .terminal import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class ImagePair:
     ]
     right: Annotated[Path | None, typer.Argument(metavar="RIGHT", help="Right image.")] = None
     layout: Layout = None
+    squeezed: Squeezed = False
 
     def read(self) -> tuple[Array, Array]:
         """Read both images.
@@ -46,13 +47,15 @@ class ImagePair:
         from ..video.sources.views import Splitter
 
         if self.layout is None:
+            if self.squeezed and self.right is not None:
+                raise UsageError("--squeezed is for one image with both views, but RIGHT is given")
             if self.right is None:
                 raise UsageError(f"RIGHT is missing; if LEFT holds both views, add --layout {LAYOUTS[0]}")
             return check_pair(read_image(self.left), read_image(self.right))
         if self.right is not None:
             raise UsageError("--layout is for one image with both views, but RIGHT is given as well")
         try:
-            return check_pair(*Splitter(self.layout)(read_image(self.left)))
+            return check_pair(*Splitter(self.layout, self.squeezed)(read_image(self.left)))
         except ValueError as error:
             raise ValueError(f"{self.left}: {error}") from error
 

@@ -148,6 +148,10 @@ Layout = Annotated[
         callback=must_be(" or ".join(LAYOUTS), lambda layout: layout in LAYOUTS),
     ),
 ]
+Squeezed = Annotated[
+    bool,
+    typer.Option("--squeezed", help="Each view was squeezed to half its width or height to fit into one image."),
+]
 CalibRight = Annotated[
     Path | None,
     typer.Option(

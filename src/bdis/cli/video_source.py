@@ -9,7 +9,7 @@ import typer
 
 from . import terminal
 from .camera_options import CameraOptions
-from .options import Layout, must_be
+from .options import Layout, Squeezed, must_be
 
 if TYPE_CHECKING:
     from ..video.opened_source import OpenedSource, SourceRequest
@@ -22,10 +22,7 @@ class ViewOptions:
     """The options that say how a source holds its two views."""
 
     layout: Layout = None
-    squeezed: Annotated[
-        bool,
-        typer.Option("--squeezed", help="Each view was squeezed to half its width or height to fit into one image."),
-    ] = False
+    squeezed: Squeezed = False
     deinterlace: Annotated[bool, typer.Option("--deinterlace", help="Deinterlace the video.")] = False
     fps: Annotated[
         float | None,

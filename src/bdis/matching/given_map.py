@@ -56,20 +56,47 @@ def suspicions(result: StereoResult) -> list[str]:
     return found
 
 
+def smallest_mark(values: Array) -> tuple[float, str] | None:
+    """The smallest disparity, if so many pixels have it that it may rather mean unknown.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Known disparities, px.
+
+    Returns
+    -------
+    (float, str) or None
+        The disparity in px, and what is odd about it in words.
+
+    Examples
+    --------
+    >>> smallest_mark(np.float32([-1, -1, 0.5, 1.5, 1.25]))
+    (-1.0, '40% of the disparities are exactly -1 px, the smallest')
+    """
+    smallest = float(values.min(initial=np.inf))
+    share = _share_of_mark(values, smallest)
+    return (smallest, _in_words(smallest, share, "the smallest")) if smallest <= 0 and share > MANY else None
+
+
 def _marks(values: Array, probability: Array) -> list[str]:
     """A sentence for the smallest and the largest value, if many pixels have it and it cannot be their disparity."""
-    smallest, largest = float(values.min()), float(values.max())
-    if smallest == largest:
-        return []
-    found = []
-    for mark, words in ((smallest, "the smallest"), (largest, "the largest, and do not fit the images")):
-        is_mark = values == mark
-        # In maps of whole px many have the largest one rightly.
-        is_odd = mark <= 0 if mark == smallest else float((probability[is_mark] > 0.5).mean()) < FEW_FIT
-        if is_odd and (share := float(is_mark.mean())) > MANY:
-            # Nine digits tell any float32 from the next one, so that the advice can be followed to the letter.
-            found.append(
-                f"{share:.0%} of the disparities are exactly {mark:.9g} px, {words}: if that means unknown, "
-                f"pass unknown={mark:.9g} (--unknown {mark:.9g})"
-            )
-    return found
+    found = [] if (mark := smallest_mark(values)) is None else [mark]
+    largest = float(values.max())
+    # In maps of whole px many have the largest one rightly.
+    does_fit = float((probability[values == largest] > 0.5).mean()) >= FEW_FIT
+    if not does_fit and (share := _share_of_mark(values, largest)) > MANY:
+        found.append((largest, _in_words(largest, share, "the largest, and do not fit the images")))
+    return [f"{odd}: if that means unknown, pass unknown={mark:.9g} (--unknown {mark:.9g})" for mark, odd in found]
+
+
+def _share_of_mark(values: Array, mark: float) -> float:
+    """Share of the disparities that are exactly this one; 0 if all are, as those of a wall."""
+    is_mark = values == mark
+    return 0.0 if is_mark.all() else float(is_mark.mean())
+
+
+def _in_words(mark: float, share: float, which: str) -> str:
+    """What is odd about a mark."""
+    # Nine digits tell any float32 from the next one, so that advice with it can be followed to the letter.
+    return f"{share:.0%} of the disparities are exactly {mark:.9g} px, {which}"

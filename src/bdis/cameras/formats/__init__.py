@@ -24,11 +24,11 @@ from .base import (
     UnknownFormatError,
     check_size,
 )
-from .native import write_native
+from .native import RIG_OF_BDIS, write_native
 
 __all__ = [
-    "CalibrationFile", "Unit", "check_plausible", "check_size", "is_plausible_baseline", "read_calibration",
-    "write_native",
+    "RIG_OF_BDIS", "CalibrationFile", "Unit", "check_baseline", "check_plausible", "check_size",
+    "is_plausible_baseline", "read_calibration", "write_native",
 ]  # fmt: skip
 
 # The first format that recognises a file reads it.  ROS files and OpenCV files share names, so OpenCV comes last.
@@ -78,8 +78,8 @@ def read_calibration(
     """
     if unit is not None and unit not in MILLIMETRES:
         raise ValueError(f"unit must be one of {', '.join(map(repr, MILLIMETRES))}, but it is {unit!r}")
-    if baseline_mm is not None and not is_plausible_baseline(abs(baseline_mm)):
-        raise ValueError(f"baseline_mm is {baseline_mm:g}, which no stereo camera has; is it in another unit than mm?")
+    if baseline_mm is not None:
+        check_baseline(baseline_mm, "baseline_mm")
     path = Path(path)
     try:
         is_binary = path.suffix.lower() in _BINARY_ENDINGS
@@ -128,6 +128,31 @@ def check_plausible(found: CalibrationFile, advice: str) -> None:
         raise ValueError(
             f"read in {found.unit}, the cameras are {found.length_mm:.4g} mm apart, which no stereo camera is; {advice}"
         )
+
+
+def check_baseline(baseline_mm: float, name: str) -> None:
+    """Raise ValueError if a number that was given is the baseline of no stereo camera.
+
+    Parameters
+    ----------
+    baseline_mm : float
+        Distance between the cameras in mm; negative if left and right are swapped.
+    name : str
+        What the number is, for the message.
+
+    Raises
+    ------
+    ValueError
+        They are less than 0.1 mm or more than 3 m apart.
+
+    Examples
+    --------
+    >>> check_baseline(0.005, "baseline_mm")
+    Traceback (most recent call last):
+    ValueError: baseline_mm is 0.005, which no stereo camera has; is it in another unit than mm?
+    """
+    if not is_plausible_baseline(abs(baseline_mm)):
+        raise ValueError(f"{name} is {baseline_mm:g}, which no stereo camera has; is it in another unit than mm?")
 
 
 def is_plausible_baseline(baseline_mm: float) -> bool:

@@ -91,6 +91,21 @@ class CalibrationFile:
         assert self.raw is not None
         return float(np.asarray(self.raw["left_matrix"])[0, 0])
 
+    @property
+    def centres(self) -> Array:
+        """Principal points (x, y) of the left and the right camera, px, shape (2, 2); of raw cameras if there are any.
+
+        >>> CalibrationFile("K.txt", "m", None, {"cx": 320, "cy": 240, "cx_right": None}).centres.tolist()
+        [[320.0, 240.0], [320.0, 240.0]]
+        """
+        if self.raw is not None:
+            return np.array(
+                [np.reshape(self.raw[f"{side}_matrix"], (3, 3))[:2, 2] for side in ("left", "right")], float
+            )
+        assert self.rectified is not None
+        cx, cy, cx_right = (self.rectified.get(name) for name in ("cx", "cy", "cx_right"))
+        return np.array([[cx, cy], [cx if cx_right is None else cx_right, cy]], float)
+
     def remarks_on_baseline(self, name: str) -> list[str]:
         """That the user's baseline replaced another one in the file of this name; empty if it did not.
 

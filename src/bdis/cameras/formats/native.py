@@ -9,6 +9,7 @@ from ...common.atomic import Place, write_whole
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, check_size
 from .matrices import matrix_of, number_of, short_repr
 
+RIG_OF_BDIS = "bdis rig"
 _MAX_TOML = 10_000  # characters; a file that write_native made has some 1000
 _OF_SIGMA = "sigma_scale", "sigma_scale_range", "sigma_preset"
 _NAMES: dict[str, tuple[set[str], set[str]]] = {  # required names, optional names
@@ -42,7 +43,7 @@ def _read(file: CalibrationText) -> CalibrationFile:
     content = {name: values[name] for name in found - {"size"}}
     if kind == "bdis-rig":
         rectified = {name: _rig_value(value, name) for name, value in content.items()}
-        return CalibrationFile("bdis rig", "mm (bdis convention)", size, rectified=rectified, states_unit=True)
+        return CalibrationFile(RIG_OF_BDIS, "mm (bdis convention)", size, rectified=rectified, states_unit=True)
     fisheye = content.pop("fisheye", False)
     if not isinstance(fisheye, bool):
         raise ValueError(f"fisheye must be true or false, but it is {short_repr(fisheye)}")

@@ -7,9 +7,10 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...common.reading import MAX_CALIBRATION_BYTES, read_text
-from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, UnknownFormatError, check_size
+from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, Unit, UnknownFormatError, check_size
+from .declared import says_fisheye, unit_stated
 from .matrices import matrix_of, rectified_of, rectified_of_projections, reshaped
-from .spellings import DISTORTION, like_distortion, of_both_sides, shown
+from .spellings import DISTORTION, is_empty, like_distortion, of_both_sides, shown
 from .yaml_subset import scalar_of
 
 # The distortion has many more names.
@@ -44,11 +45,20 @@ def _read(file: CalibrationText) -> CalibrationFile:
         raise ValueError(
             f"{', '.join(map(shown, unclear[:5]))}, but no distortion of both cameras; expected it as D1 and D2"
         )
-    return cameras_of(name, matrices, _size(values), file)
+    fisheye = says_fisheye(values) if "K1" in matrices else None
+    unit = unit_stated(values) if file.unit is None else None
+    return cameras_of(name, matrices, _size(values), file, fisheye=fisheye, unit=unit)
 
 
 def cameras_of(
-    name: str, matrices: dict[str, Array], size: Size | None, file: CalibrationText, *, lacking: str = ""
+    name: str,
+    matrices: dict[str, Array],
+    size: Size | None,
+    file: CalibrationText,
+    *,
+    lacking: str = "",
+    fisheye: bool | None = None,
+    unit: Unit | None = None,
 ) -> CalibrationFile:
     """Cameras from matrices with OpenCV's names and meaning.
 
@@ -64,14 +74,21 @@ def cameras_of(
         Has what the user stated.
     lacking : str
         What the file has instead, for messages.
+    fisheye : bool, optional
+        Whether the file says that the lenses are fisheyes; None if it says nothing.
+    unit : {"mm", "cm", "m"}, optional
+        Unit of length that the file states.
 
     Raises
     ------
     ValueError
         The matrices describe no cameras.
     """
-    millimetres, unit = file.millimetres("mm", f"assumed: {name.partition(' ')[0]} files do not say")
-    rectified = raw = None
+    reason = "as the file says" if unit else f"assumed: {name.partition(' ')[0]} files do not say"
+    millimetres, unit_text = file.millimetres(unit or "mm", reason)
+    states_unit = unit is not None
+    rectified: dict[str, Any] | None = None
+    raw: dict[str, Any] | None = None
     if "P1" in matrices and "P2" in matrices:
         left, right = (reshaped(matrices[side], side, (3, 4)) for side in ("P1", "P2"))
         rectified = rectified_of_projections(left, right, millimetres)
@@ -87,11 +104,14 @@ def cameras_of(
             "right_distortion": distortions[1].ravel(),
             "rotation": reshaped(matrices["R"], "R", (3, 3)),
             "translation_mm": reshaped(matrices["T"], "T", (3,)) * millimetres,
+            "fisheye": bool(fisheye),
         }
         if rectified is not None and file.baseline_mm is None:
             _check_length(raw["translation_mm"], rectified)
     elif rectified is not None and "R" in matrices and "T" in matrices:
-        return CalibrationFile(name, unit, size, rectified, **_raw_without_intrinsics(rectified, matrices))
+        return CalibrationFile(
+            name, unit_text, size, rectified, states_unit=states_unit, **_raw_without_intrinsics(rectified, matrices)
+        )
     if rectified is None and raw is None:
         if not matrices:
             raise UnknownFormatError(lacking or "it has none of the names that the known formats use")
@@ -101,8 +121,13 @@ def cameras_of(
             "expected K1, K2, R and T of raw cameras, or P1 and P2, or Q, of rectified ones"
         )
     lacks_distortion = raw is not None and "D1" not in matrices
-    assumed = "no distortion in the file: read as none" if lacks_distortion else _assumed_lens(raw)
-    return CalibrationFile(name, unit, size, rectified, raw, assumed=assumed, lacks_distortion=lacks_distortion)
+    assumed = _assumed_lens(raw) if fisheye is None else ""
+    if lacks_distortion:
+        assumed = "no distortion in the file: read as none"
+    return CalibrationFile(
+        name, unit_text, size, rectified, raw,
+        states_unit=states_unit, assumed=assumed, lacks_distortion=lacks_distortion,
+    )  # fmt: skip
 
 
 def _distortions(matrices: dict[str, Array]) -> tuple[Array, Array]:
@@ -179,8 +204,8 @@ def _matrices(values: dict[str, Any]) -> dict[str, Array]:
 
 
 def _with_numbers(values: dict[str, Any]) -> dict[str, Any]:
-    """What may be a matrix."""
-    return {name: value for name, value in values.items() if isinstance(value, list | dict)}
+    """What may be a matrix, and is not an empty one."""
+    return {name: value for name, value in values.items() if isinstance(value, list | dict) and not is_empty(value)}
 
 
 def _size(values: dict[str, Any]) -> Size | None:

@@ -9,12 +9,9 @@ import numpy as np
 from ...common.arrays import Array
 from ...common.reading import MAX_CALIBRATION_BYTES, read_text
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, check_size
+from .declared import FISHEYE, PINHOLE
 from .matrices import matrix_of, number_of, rectified_of_projections, reshaped, short_repr
 from .yaml_subset import parse_yaml
-
-# Distortion models.  The first ones are OpenCV's usual one with 4 to 12 coefficients; "radtan" is Kalibr's name for it.
-_PINHOLE = ("plumb_bob", "rational_polynomial", "thin_prism", "radtan")
-_FISHEYE = ("equidistant", "fisheye")
 
 
 def _recognises(file: CalibrationText) -> bool:
@@ -77,12 +74,12 @@ def camera_info_pair(left: dict[str, Any], right: dict[str, Any], millimetres: f
 def _is_fisheye(model: Any, distortion: Array, side: str) -> bool:
     """Whether this distortion model is a fisheye's; one without a name is plumb_bob."""
     name = "plumb_bob" if model is None else str(model).strip().lower().replace(" ", "_")
-    if name not in _PINHOLE + _FISHEYE and distortion.any():
+    if name not in PINHOLE + FISHEYE and distortion.any():
         raise ValueError(
             f"the {side} camera has the distortion model {short_repr(model)}, which is not known; expected "
-            f"{', '.join(_PINHOLE)}, or of a fisheye {' or '.join(_FISHEYE)}"
+            f"{', '.join(PINHOLE)}, or of a fisheye {' or '.join(FISHEYE)}"
         )
-    return name in _FISHEYE
+    return name in FISHEYE
 
 
 def _right_values(file: CalibrationText) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def of_both_sides(values: Mapping[str, Any], letter: str, stems: set[str]) -> di
     Returns
     -------
     dict of str to ndarray
-        Empty unless both are there.
+        Empty unless both are there; a matrix without numbers is not.
 
     Raises
     ------
@@ -52,10 +52,23 @@ def of_both_sides(values: Mapping[str, Any], letter: str, stems: set[str]) -> di
     {'D1': array([0.1]), 'D2': array([0.2])}
     """
     for pair in _PAIRS:
-        sides = [[name for name in values if plain(name) in _with_side(stems, side)] for side in pair]
+        sides = [
+            [name for name in values if plain(name) in _with_side(stems, side) and not is_empty(values[name])]
+            for side in pair
+        ]
         if all(sides):
             return {f"{letter}{number}": one_of(values, names) for number, names in enumerate(sides, 1)}
     return {}
+
+
+def is_empty(matrix: Any) -> bool:
+    """Whether a matrix has no numbers, as OpenCV writes one that was never filled.
+
+    >>> is_empty({"rows": 0, "cols": 0, "data": []}), is_empty([0, 0])
+    (True, False)
+    """
+    numbers = matrix.get("data", 0) if isinstance(matrix, dict) else matrix
+    return isinstance(numbers, list | np.ndarray) and len(numbers) == 0
 
 
 def like_distortion(names: Iterable[str]) -> list[str]:

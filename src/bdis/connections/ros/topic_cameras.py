@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ...cameras.calibration import StereoCalibration
-from ...cameras.calibration_doubts import centres_of, check_inside, off_middle, told, unusual_baseline, unusual_focal
+from ...cameras.calibration_doubts import check_inside, off_middle, told, unusual_baseline, unusual_focal
 from ...cameras.formats import CalibrationFile
 from ...cameras.raw_or_rectified import weigh_rows
 from ...cameras.rectifier import Rectifier
@@ -61,11 +61,13 @@ def decide_camera(
     ValueError
         The names or the witnesses contradict each other, or the camera_info is not of these images.
     """
+    assert found.rectified is not None
     first = next(pairs)
-    camera, remark = _decided(found, topics, rectify, first, pairs)
     size = first[0].shape[1], first[0].shape[0]
+    for centre in (found.centres[0], [found.rectified["cx"], found.rectified["cy"]]):  # of raw and rectified images
+        check_inside(np.array([centre]), found.size or size, _CENTRE, _SIZE)
+    camera, remark = _decided(found, topics, rectify, first, pairs)
     cameras = camera.cameras if isinstance(camera, Rectifier) else camera
-    check_inside(centres_of(cameras)[:1], size, _CENTRE, _SIZE)
     doubts = (
         off_middle(cameras, size, _CENTRE, _SIZE),
         unusual_focal(found.focal_px, size, "the camera_info has", _SIZE),
