@@ -205,7 +205,7 @@ STRAIGHT = np.array([[272, 0, 159.5], [0, 272, 119.5], [0, 0, 1]])
     [
         (np.diag([-1.0, 1, -1]), np.zeros(5), "0.0% of the left image was seen by its camera; are its rotation and"),
         (np.diag([1.0, -1, -1]), np.zeros(5), "0.0% of the left image was seen by its camera"),
-        (np.eye(3), [0, 0, 0.5, 0.5, 0], r"the left image has its principal point at \(.*\), outside the images"),
+        (np.eye(3), [0, 0, 0.5, 0.5, 0], "0.0% of the left image was seen by its camera"),
     ],
 )
 def test_a_calibration_with_which_nothing_is_seen_was_rectified_with(rotation, distortion, words):

@@ -104,8 +104,7 @@ def depth_at(rig: Rig, result: StereoResult, pixel: Pixel) -> Measure | None:
     place = np.s_[row : row + 1, column : column + 1]
     variance = None if result.variance is None else result.variance[place]
     here = StereoResult(result.disparity[place], result.probability[place], variance)
-    # Of one pixel, wherever it is: the depth depends on doffs, and not on the principal point itself.
-    cameras = replace(rig, cx=0, cy=0, cx_right=rig.doffs, size=(1, 1))
+    cameras = replace(rig, size=(1, 1))
     depth = float(cameras.depth(here)[0, 0])
     if not math.isfinite(depth):
         return None

@@ -12,7 +12,6 @@ from ..common.optional import require
 from ..display.card import card
 from ..display.map_picture import MapPicture
 from ..matching.images import as_image_array, unsupported_pixels
-from .calibration_doubts import check_inside
 from .formats.matrices import check_rotation
 from .rig import Rig
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from .calibration import StereoCalibration
 
 _LEAST_SEEN = 0.01  # a share of a rectified image
-_CENTRE = "rectified with this calibration, the left image has its principal point"
 _ARE_THEY_RIGHT = "are its rotation and its distortion right, and is its size that of its camera matrices?"
 _REMAPPED = (np.uint8, np.uint16, np.int16, np.float32, np.float64)  # types of pixels that OpenCV remaps
 
@@ -56,7 +54,7 @@ class Rectifier:
         OpenCV is not installed.
     ValueError
         ``alpha`` is not from 0 to 1, no rectified cameras follow from the calibration, or ``onto`` is not of these; or
-        hardly anything of an image is seen once it is rectified, or its principal point is outside.
+        hardly anything of an image is seen once it is rectified.
 
     See Also
     --------
@@ -90,7 +88,6 @@ class Rectifier:
             else:
                 rotations, projections = list(onto[:2]), list(onto[2:])
                 _check_rectifies(rotations, cameras)
-            check_inside(projections[0][None, :2, 2], cameras.size, _CENTRE, _ARE_THEY_RIGHT)
             self.rig = _rig_of(projections[0], projections[1], cameras.size)
         except (ArithmeticError, self._cv2.error) as error:
             raise ValueError("no rectified cameras follow from this calibration; are its matrices right?") from error

@@ -23,8 +23,10 @@ from .depth_pictures import plot_depth
 from .formats import Unit, check_baseline, check_size, read_calibration, write_native
 from .rgb import as_rgb_bytes
 
-_RESIZED = "if they were resized, use rig.scaled(factor)"
-_OF_ITS_SIZE = "are they, or size, of images of another size?"
+_RESIZED = (
+    "if they were resized, use rig.scaled(factor); if they are a part of larger ones, give the rig their size: "
+    "Rig(..., size=(width, height))"
+)
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class Rig:
     cx_right : float, optional
         Column of the right camera's principal point in px.  Default: the same as ``cx``.
     size : tuple of int, optional
-        (width, height) of the images in px, in which the principal point lies.  If it is given, results of another size
-        are refused; otherwise those outside of which the principal point lies.
+        (width, height) of the images in px.  If it is given, results of another size are refused; otherwise those
+        outside of which the principal point lies.
     sigma_scale : float, optional
         The matcher's setting of that name that suits these cameras, above 0 and at most 100, as ``bdis certainty fit``
         finds it.  Commands and :meth:`bdis.StereoMatcher.for_rig` pass it to the matcher.
@@ -60,8 +62,7 @@ class Rig:
         A parameter is not a number.
     ValueError
         A parameter is not finite, ``focal_px``, ``baseline_mm`` or ``size`` is not above 0, the baseline is below
-        0.1 mm or above 3 m, the principal point is outside the images, ``sigma_scale`` is out of range, or what is said
-        of it does not fit it.
+        0.1 mm or above 3 m, ``sigma_scale`` is out of range, or what is said of it does not fit it.
 
     See Also
     --------
@@ -106,8 +107,6 @@ class Rig:
             Settings(sigma_scale=self.sigma_scale)  # refuses what a matcher would refuse
         self._check_origin_of_sigma()
         object.__setattr__(self, "size", check_size(self.size))
-        if self.size is not None:
-            check_inside(np.array([[self.cx, self.cy]]), self.size, "cx and cy put the principal point", _OF_ITS_SIZE)
 
     def _check_origin_of_sigma(self) -> None:
         """Is what is said of the factor on sigma possible?"""

@@ -111,6 +111,10 @@ class BagSource(Source):
         return list(self._camera_remarks)
 
     @property
+    def rig(self) -> Rig | None:
+        return self.camera if isinstance(self.camera, Rig) else None
+
+    @property
     def camera(self) -> Rectifier | Rig | None:
         return self.find_camera(lambda text: warnings.warn(text, stacklevel=7))
 

@@ -65,6 +65,10 @@ class FolderSource(NumberedSource):
         self._camera: Rectifier | Rig | None = None
 
     @property
+    def rig(self) -> Rig | None:
+        return self.camera if isinstance(self.camera, Rig) else None
+
+    @property
     def camera(self) -> Rectifier | Rig | None:
         if self._camera is None and self._calibrations:
             loaded = GivenCameras((self._calibrations[0],)).load(self._readable_pairs())
@@ -155,7 +159,7 @@ class DatasetSource(NumberedSource):
         self._knows_rig = False
 
     @property
-    def camera(self) -> Rig | None:
+    def rig(self) -> Rig | None:
         if not self._knows_rig:
             self._load(0)
         return self._rig

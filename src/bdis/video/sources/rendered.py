@@ -75,7 +75,7 @@ class RenderedSource(NumberedSource):
         self._thread: threading.Thread | None = None
 
     @property
-    def camera(self) -> Rig:
+    def rig(self) -> Rig:
         if self._rig is None:
             self._keep(0)
         assert self._rig is not None

@@ -137,11 +137,11 @@ class Source(ABC):
 
     @property
     def rig(self) -> Rig | None:
-        return self.camera if isinstance(self.camera, Rig) else None
+        return None
 
     @property
     def camera(self) -> Rectifier | Rig | None:
-        return None
+        return self.rig
 
     @property
     def calibrations(self) -> list[Path]:
