@@ -182,6 +182,16 @@ def test_matrices_of_twice_the_size_that_the_file_states_are_refused(tmp_path, c
         assert "outside the images of 320x240" in capsys.readouterr().err
 
 
+def test_a_rig_of_half_the_size_that_it_states_is_told_and_one_of_a_crop_is_not(tmp_path, recwarn):
+    """The first gave half of every depth without a word."""
+    bdis.Rig(544, 100, 239.5, 5, size=(640, 480)).save(tmp_path / "crop.toml")
+    bdis.Rig.load(tmp_path / "crop.toml")
+    assert not recwarn
+    bdis.Rig(272, 163, 117, 5, size=(640, 480)).save(tmp_path / "half.toml")
+    with pytest.warns(UserWarning, match="half.toml says that its images are 640x480, but has its principal point"):
+        bdis.Rig.load(tmp_path / "half.toml")
+
+
 def test_rectified_matrices_of_twice_the_size_are_told_as_they_may_be_of_a_part(tmp_path, capsys):
     path = tmp_path / "calib.yml"
     path.write_text(SIZE.format(320, 240) + RECTIFIED)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # which import this
 # A share of width or height.  Images of 3/4 or 3/2 of the size are 17 % off; the rigs of the authors' data sets are at
 # most 7 % off, raw cameras of SCARED 4 %.
 OFF_MIDDLE = 0.15
+SAME_SHARE = 0.03  # of width and height, but for the few per cent by which any camera is off
 # Endoscopes have 1 to 12 mm, cameras of robots and rigs of Middlebury up to some 200 mm.  That of an endoscope in cm is
 # taken for less than 1 mm in a file that is read in mm, and for more than 400 mm in one that is read in m.
 USUAL_BASELINE_MM = (1.0, 300.0)
@@ -220,7 +221,8 @@ def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:
 def off_middle_as_stated(found: CalibrationFile, origin: str) -> Doubt | None:
     """Whether the principal points are far from the middle of images of the size that the file states.
 
-    A rig of bdis is believed: it is written with its size, and may be of a crop.
+    A rig of bdis may be of a crop: it is believed, unless it is off by the same share of width and height, as after
+    resizing.
 
     Parameters
     ----------
@@ -239,7 +241,10 @@ def off_middle_as_stated(found: CalibrationFile, origin: str) -> Doubt | None:
     >>> off_middle_as_stated(CalibrationFile("OpenCV", "mm", (640, 480), rectified), "stereo.yml").remark
     'principal point 25 % of the width off the middle'
     """
-    if found.size is None or found.format == RIG_OF_BDIS:
+    if found.size is None:
+        return None
+    across, down = (found.centres.mean(0) + 0.5) / found.size
+    if found.format == RIG_OF_BDIS and abs(across - down) > SAME_SHARE:
         return None
     return off_middle(
         found,
