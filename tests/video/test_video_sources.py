@@ -294,6 +294,72 @@ def test_videos_that_begin_apart_by_their_time_stamps_were_paired_without_a_word
         assert not other.warnings
 
 
+def paused(index: int) -> Fraction:
+    """Time of a frame of a recorder of 50 frames/s that was paused for 8 s after its first 20 frames."""
+    return Fraction(index, 50) + (8 if index >= 20 else 0)
+
+
+def write_without(path, lost, join, times):
+    """A view of 40 frames of which some are lost."""
+    there = [index for index in range(FRAMES) if index not in lost]
+    return write_video(
+        path, len(there), join=join, pair=lambda i: flat_pair(there[i]), times=lambda i: times(there[i]), fps=50
+    )
+
+
+@pytest.mark.parametrize(
+    ("lost_left", "lost_right"),
+    [((), (5,)), ((), (19,)), ((), (20,)), ((5,), ()), ((6,), (5,)), ((18,), (19,)), ((), (5, 6, 30)), ((38,), (39,))],
+)
+def test_a_lost_frame_of_videos_that_were_paused_shifted_all_later_pairs(folder, lost_left, lost_right):
+    """The average rate of an MP4 counts the pause, so that a tolerance from it is larger than a step."""
+    left = write_without(folder / "paused_left.mp4", lost_left, "left", paused)
+    right = write_without(folder / "paused_right.mp4", lost_right, "right", paused)
+    source = open_source(left, right)
+    assert source.fps < 10
+    source._check_rates = lambda: None  # one frame of so few changes the average
+    frames, _ = read_all(source)
+    views = [(index_of(frame.left), index_of(frame.right - float(RIGHT_OFFSET))) for frame in frames]
+    assert views == [(i, i) for i in range(FRAMES) if i not in lost_left + lost_right]
+
+
+def test_a_seek_to_a_key_frame_of_videos_that_were_paused_gave_a_loss_that_was_none(folder):
+    places = [write_without(folder / f"seek_{join}.mp4", (), join, paused) for join in ("left", "right")]
+    with open_source(*places) as source:
+        source.seek_before(0.35)
+        frame = source.read()
+    assert (index_of(frame.left), index_of(frame.right - float(RIGHT_OFFSET))) == (16, 16)
+
+
+@pytest.mark.parametrize("late_ms", [0, 3, 10, 16])
+def test_pairs_of_a_rate_that_does_not_change_stay_as_they_are(folder, late_ms):
+    """Times in whole ms, of which the steps are 33 and 34; the right view is up to half a frame late."""
+    left = write_video(folder / "even.mkv", FRAMES, join="left", fps=30, times=lambda i: Fraction(i, 30))
+    shifted = write_video(
+        folder / "shifted.mkv", FRAMES, join="right", fps=30,
+        times=lambda i: Fraction(i, 30) + Fraction(late_ms if i else 0, 1000),
+    )  # fmt: skip
+    frames, complaints = read_all(open_source(left, shifted))
+    assert complaints == []
+    assert [index_of(frame.right - float(RIGHT_OFFSET)) for frame in frames] == list(range(FRAMES))
+
+
+def test_a_damaged_frame_is_told_between_the_frames_before_and_after_it_where_times_differ_a_little(folder):
+    """Whether a pair is the nearest one is known from the frames after it, which may be damaged."""
+    left = write_video(folder / "left6.mp4", 20, join="left", times=lambda i: Fraction(i, 20), gop=1)
+    right = write_video(folder / "right6.mp4", 20, join="right", times=lambda i: Fraction(i, 20) + Fraction(i % 2, 500))
+    damage(left, *packets_of(left)[9])
+    told = []
+    with open_source(left, right) as source:
+        for _ in range(21):
+            try:
+                frame = source.read()
+                told.append("end" if frame is None else frame.index)
+            except BadFrame as error:
+                told.append(f"{error.count} lost")
+    assert told == [*range(9), "1 lost", *range(10, 20), "end"]
+
+
 def test_videos_of_different_lengths_or_rates_are_reported(folder):
     left = write_video(folder / "left4.mp4", 20, join="left")
     short = write_video(folder / "short.mp4", 15, join="right")

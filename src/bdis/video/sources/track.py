@@ -111,6 +111,10 @@ class Track:
         return self._is_live
 
     @property
+    def is_pipe(self) -> bool:
+        return is_pipe(self._place)
+
+    @property
     def fps(self) -> float:
         self._open()
         return self._fps
@@ -166,6 +170,11 @@ class Track:
             if len(self._seen) > REWOUND_PICTURES:  # nobody will rewind it
                 self._seen = None
         return picture
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether :meth:`rewind` delivers pictures again."""
+        return self._seen is not None
 
     def rewind(self) -> None:
         """Once, deliver the pictures of a pipe again that were read before; every picture of it matters."""
