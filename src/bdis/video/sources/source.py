@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from ...common.arrays import Array, size_text
 from .views import Splitter
 
 DEFAULT_FPS = 25.0  # of images without timestamps, and of videos that do not tell
+_one_at_a_time = threading.Lock()  # for noting who reads a source
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,26 @@ class Source(ABC):
 
     name: str
     is_live: bool = False
+    _reader: object = None
+
+    def begin_reading(self, reader: object) -> None:
+        """Note who reads from now on: frames that two took turns to read would be missing from both.
+
+        Raises
+        ------
+        RuntimeError
+            Another reader has begun, and has not ended.
+        """
+        with _one_at_a_time:
+            if self._reader is not None and self._reader is not reader:
+                raise RuntimeError(f"{self.name} is read by another stream: open it once for each stream")
+            self._reader = reader
+
+    def end_reading(self, reader: object) -> None:
+        """Note that ``reader`` reads no longer; what others do is not changed."""
+        with _one_at_a_time:
+            if self._reader is reader:
+                self._reader = None
 
     @property
     def fps(self) -> float | None:
