@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bdis import StereoMatcher
+from bdis.video.opened_source import parse_time
 from bdis.video.sources import (
     BadFrame,
     Source,
@@ -373,6 +374,65 @@ def test_videos_of_different_lengths_or_rates_are_reported(folder):
     quick = write_video(folder / "quick.mp4", 20, join="right", fps=30)
     with pytest.raises(ValueError, match="20 frames per second but .* has 30"):
         open_source(left, quick).read()
+
+
+# ---------------------------------------------------------------- what a file says of its frames
+
+
+def test_frames_that_a_trimmed_file_hides_were_counted_as_lost(folder):
+    """Cut without coding anew: an edit list hides the frames from the key frame to the cut, and some at the end."""
+    import av
+
+    path = write_video(folder / "whole.mp4", FRAMES)
+    with av.open(str(path)) as source, av.open(str(folder / "trimmed.mp4"), "w") as trimmed:
+        stream = trimmed.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.size:
+                packet.stream = stream
+                packet.pts, packet.dts = packet.pts - 5 * packet.duration, packet.dts - 5 * packet.duration
+                trimmed.mux(packet)
+    source = open_source(folder / "trimmed.mp4")
+    length = source.length
+    frames, complaints = read_all(source)
+    assert complaints == []
+    assert length == len(frames) == FRAMES - 5
+    assert index_of(frames[0].left) == 5
+
+
+def test_a_video_that_is_to_be_shown_turned_says_so(video, folder):
+    content = bytearray(video.read_bytes())
+    matrix = content.index(b"tkhd") + 44  # behind version, times, number, duration, layer and volume
+    one, none, whole = (1 << 16).to_bytes(4), bytes(4), (1 << 30).to_bytes(4)
+    assert content[matrix : matrix + 36] == one + 3 * none + one + 3 * none + whole
+    minus_one = (-(1 << 16)).to_bytes(4, signed=True)
+    content[matrix : matrix + 4] = content[matrix + 16 : matrix + 20] = minus_one
+    turned = folder / "turned.mp4"
+    turned.write_bytes(content)
+    with open_source(turned) as source, open_source(video) as straight:
+        assert np.array_equal(source.read().left, straight.read().left)
+        assert list(source.warnings) == [
+            f"{turned} says that it is to be shown turned; its frames are used as they are stored"
+        ]
+        assert not straight.warnings
+
+
+def test_a_frame_number_in_a_video_of_uneven_times_was_another_frame_without_a_word(folder, video):
+    said = []
+    with open_source(write_video(folder / "bursts.mp4", FRAMES, fps=50, times=paused)) as source:
+        time_s = parse_time("30", source, "--start", said.append)
+        assert source.rate_varies
+        assert parse_time("9s", source, "--stop", said.append) == 9
+        assert parse_time("0", source, "--start", said.append) == 0
+    assert len(said) == 1
+    assert "--start 30: the frame rate of" in said[0]
+    assert f"give a time, such as --start {time_s:.3f}s" in said[0]
+    assert source.remarks == [f"the frame rate of {source.name} varies: a place in it is known by its time only"]
+    with open_source(video) as even:
+        parse_time("30", even, "--start", said.append)
+        assert len(list(even)) == FRAMES
+        assert not even.rate_varies
+        assert even.remarks == []
+    assert len(said) == 1
 
 
 # ---------------------------------------------------------------- damage

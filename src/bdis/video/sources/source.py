@@ -90,6 +90,8 @@ class Source(ABC):
         Frames per second, if known.
     length : int or None
         Number of frames, if known; of a video as its header says.
+    rate_varies : bool
+        Frames do not follow each other at a constant rate, as far as that is known: then a frame number says no time.
     seeks_quickly : bool
         A seek does not read the file from its beginning.
     rig : Rig or None
@@ -102,7 +104,7 @@ class Source(ABC):
     remarks : list of str
         What the user should know about how the source was understood; known after the first frame.
     warnings : sequence of str
-        Why the views may not belong together; known after the first frame.
+        Why the views may not belong together, or not be as the cameras saw them; known after the first frame.
     layout : str or None
         How both views are arranged in one picture ("side-by-side" or "top-bottom"), known after the first frame;
         None if each view has a picture of its own.
@@ -152,6 +154,10 @@ class Source(ABC):
     @property
     def length(self) -> int | None:
         return None
+
+    @property
+    def rate_varies(self) -> bool:
+        return False
 
     @property
     def seeks_quickly(self) -> bool:
@@ -255,6 +261,8 @@ class Source(ABC):
 
     def time_of(self, index: int) -> float:
         """Time to pass to :meth:`seek` for frame ``index``: half a frame early, because files round their times.
+
+        If :attr:`rate_varies`, another frame than that of this number may be there.
 
         Raises
         ------

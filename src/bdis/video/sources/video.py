@@ -57,6 +57,18 @@ class VideoSource(Source):
         return self._track.seeks_quickly
 
     @property
+    def rate_varies(self) -> bool:
+        return self._track.rate_varies
+
+    @property
+    def remarks(self) -> list[str]:
+        return self._track.remarks
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self._track.warnings
+
+    @property
     def layout(self) -> str | None:
         return self._split.used
 
@@ -129,8 +141,16 @@ class TwoVideoSource(Source):
         return all(track.seeks_quickly for track in self._tracks)
 
     @property
+    def rate_varies(self) -> bool:
+        return any(track.rate_varies for track in self._tracks)
+
+    @property
+    def remarks(self) -> list[str]:
+        return [remark for track in self._tracks for remark in track.remarks]
+
+    @property
     def warnings(self) -> Sequence[str]:
-        return self._warnings
+        return (*self._warnings, *(warning for track in self._tracks for warning in track.warnings))
 
     def read(self) -> StereoFrame | None:
         self._check_rates()
