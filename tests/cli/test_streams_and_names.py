@@ -47,6 +47,15 @@ def test_closed_streams_do_not_stop_the_work(closed, pair, calib, tmp_path):
 
 
 @needs_posix
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_stop_a_recording(closed, tmp_path):
+    command = [*COMMAND, "run", "render:plane,frames=3,height=48,width=64", "--preset", "fast", "-o", tmp_path / "out"]
+    done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *map(str, command)], capture_output=True, timeout=60)
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["state"] == "complete"
+
+
+@needs_posix
 def test_a_result_that_cannot_be_printed_is_one_line_of_error():
     with open("/dev/full", "w") as full:
         done = subprocess.run([*COMMAND, "presets", "--json"], stdout=full, stderr=subprocess.PIPE, text=True)

@@ -1,11 +1,13 @@
 """Pipes as sources, written to by ffmpeg and gst-launch: every frame or the newest, and writers that misbehave."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -117,6 +119,74 @@ def test_two_pipes_are_the_two_views(tmp_path):
     assert [process.wait(10) for process in processes] == [0, 0]
     assert len(frames) == FRAMES
     assert all(np.array_equal(frame.left, frame.right) for frame in frames)
+
+
+def write_views(tmp_path, container, codec, frames_of_views, rates=(RATE, RATE)):
+    """Two pipes with a view each, whose frame i has the grey level 10 * i; frames that are not listed are lost."""
+    places = []
+    for name, frames, rate in zip(("left", "right"), frames_of_views, rates, strict=True):
+        os.mkfifo(tmp_path / name)
+        places.append(tmp_path / name)
+        write(places[-1], grey_video(container, codec, frames, rate))
+    return places
+
+
+def grey_video(container, codec, frames, rate):
+    import av
+
+    content = io.BytesIO()
+    with av.open(content, "w", format=container) as output:
+        stream = output.add_stream(codec, rate=rate)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for index in frames:
+            picture = np.full((48, 64, 3), 10 * index, np.uint8)
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24").reformat(format="yuv420p")
+            frame.pts, frame.time_base = index, Fraction(1, rate)
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode())
+    return content.getvalue()
+
+
+def numbers_of(source):
+    """Of every frame of a source, which moment each view is of; and what was said about those that are lost."""
+    pairs, said = [], []
+    with source:
+        while True:
+            try:
+                frame = source.read()
+            except BadFrame as error:
+                said.append(str(error))
+                continue
+            if frame is None:
+                return pairs, said
+            pairs.append((round(frame.left.mean() / 10), round(frame.right.mean() / 10)))
+
+
+@pytest.mark.parametrize(("container", "codec"), [("nut", "rawvideo"), ("matroska", "ffv1"), ("mpegts", "mpeg2video")])
+def test_a_lost_frame_of_one_of_two_pipes_shifted_all_later_pairs(tmp_path, container, codec):
+    places = write_views(tmp_path, container, codec, (range(FRAMES), [i for i in range(FRAMES) if i != 7]))
+    pairs, said = numbers_of(open_source(*places, all_frames=True))
+    assert pairs == [(i, i) for i in range(FRAMES) if i != 7]
+    assert len(said) == 1
+    assert "right has no frame at 0.280 s" in said[0]
+
+
+@pytest.mark.parametrize("all_frames", [True, False])
+def test_two_pipes_of_different_rates_were_paired_by_order(tmp_path, all_frames):
+    places = write_views(tmp_path, "yuv4mpegpipe", "wrapped_avframe", (range(FRAMES), range(FRAMES)), (25, 12))
+    with (
+        open_source(*places, all_frames=all_frames) as source,
+        pytest.raises(ValueError, match=r"left has 25 frames per second but .*right has 12"),
+    ):
+        source.read()
+
+
+def test_two_pipes_begin_again_with_the_pair_that_was_first(tmp_path):
+    places = write_views(tmp_path, "nut", "rawvideo", (range(FRAMES), range(1, FRAMES)))
+    with open_source(*places, all_frames=True) as source:
+        before = [source.read().left.mean() for _ in range(3)]
+        source.rewind()
+        assert [source.read().left.mean() for _ in range(3)] == before
 
 
 def test_a_right_pipe_that_ends_first_is_said(tmp_path):

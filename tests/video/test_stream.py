@@ -266,6 +266,61 @@ def test_a_stream_runs_once(matcher):
         list(running)
 
 
+def test_two_streams_of_one_source_shared_its_frames_out(matcher):
+    source = File()
+    first, second = (DepthStream(source, StereoMatcher("fast")) for _ in range(2))
+    running = iter(first)
+    next(running)
+    with pytest.raises(RuntimeError, match="a file is read by another stream: open it once for each"):
+        next(iter(second))
+    second.close()
+    assert not source.is_closed  # under the feet of the first
+    assert [frame.index for frame in running] == list(range(1, 20))
+    assert [frame.index for frame in DepthStream(source, matcher)] == list(range(20))
+
+
+def test_a_source_is_free_again_when_its_cameras_could_not_be_found(matcher):
+    class WithoutCameras(File):
+        broken = True
+
+        @property
+        def camera(self):
+            if self.broken:
+                raise ValueError("no cameras")
+
+    source = WithoutCameras()
+    with pytest.raises(ValueError, match="no cameras"):
+        list(DepthStream(source, matcher))
+    source.broken = False
+    assert len(list(DepthStream(source, matcher))) == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"every": 1.5}, TypeError, "every is 1.5; expected a whole number"),
+        ({"every": 0}, ValueError, "every is 0; expected 1 or more"),
+        ({"at_end": "lop"}, ValueError, "at_end is 'lop'; expected one of 'stop', 'loop', 'wait'"),
+        ({"start_s": float("nan")}, ValueError, "start_s is nan; expected a number of seconds"),
+        ({"start_s": float("inf")}, ValueError, "start_s is inf"),
+        ({"stop_s": float("nan")}, ValueError, "stop_s is nan"),
+        ({"stop_s": "9s"}, TypeError, "stop_s is '9s'; expected a number of seconds"),
+        ({"camera": "rig.toml"}, TypeError, "camera is a str; expected a Rectifier, a Rig such as Rig.load"),
+    ],
+)
+def test_options_of_a_stream_that_make_no_sense_were_ignored(matcher, options, error, words):
+    with pytest.raises(error, match=words):
+        DepthStream(File(), matcher, **options)
+
+
+def test_raw_cameras_that_were_not_rectified_matched_raw_images(matcher):
+    camera = np.array([[50.0, 0, 32], [0, 50.0, 24], [0, 0, 1]])
+    raw = StereoCalibration(camera, np.zeros(5), camera, np.zeros(5), np.eye(3), [-5.0, 0, 0], size=(WIDTH, HEIGHT))
+    with pytest.raises(TypeError, match=r"not rectified: give camera\.rectify\(\)"):
+        DepthStream(File(), matcher, raw)
+    list(DepthStream(File(3), matcher, raw.rectify(), every=np.int64(2), stop_s=float("inf")))
+
+
 def test_a_source_that_cannot_be_opened_is_an_error(matcher, tmp_path):
     path = tmp_path / "text.mp4"
     path.write_text("not a video")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bdis import StereoMatcher
+from bdis.video.opened_source import parse_time
 from bdis.video.sources import (
     BadFrame,
     Source,
@@ -294,6 +295,72 @@ def test_videos_that_begin_apart_by_their_time_stamps_were_paired_without_a_word
         assert not other.warnings
 
 
+def paused(index: int) -> Fraction:
+    """Time of a frame of a recorder of 50 frames/s that was paused for 8 s after its first 20 frames."""
+    return Fraction(index, 50) + (8 if index >= 20 else 0)
+
+
+def write_without(path, lost, join, times):
+    """A view of 40 frames of which some are lost."""
+    there = [index for index in range(FRAMES) if index not in lost]
+    return write_video(
+        path, len(there), join=join, pair=lambda i: flat_pair(there[i]), times=lambda i: times(there[i]), fps=50
+    )
+
+
+@pytest.mark.parametrize(
+    ("lost_left", "lost_right"),
+    [((), (5,)), ((), (19,)), ((), (20,)), ((5,), ()), ((6,), (5,)), ((18,), (19,)), ((), (5, 6, 30)), ((38,), (39,))],
+)
+def test_a_lost_frame_of_videos_that_were_paused_shifted_all_later_pairs(folder, lost_left, lost_right):
+    """The average rate of an MP4 counts the pause, so that a tolerance from it is larger than a step."""
+    left = write_without(folder / "paused_left.mp4", lost_left, "left", paused)
+    right = write_without(folder / "paused_right.mp4", lost_right, "right", paused)
+    source = open_source(left, right)
+    assert source.fps < 10
+    source._check_rates = lambda: None  # one frame of so few changes the average
+    frames, _ = read_all(source)
+    views = [(index_of(frame.left), index_of(frame.right - float(RIGHT_OFFSET))) for frame in frames]
+    assert views == [(i, i) for i in range(FRAMES) if i not in lost_left + lost_right]
+
+
+def test_a_seek_to_a_key_frame_of_videos_that_were_paused_gave_a_loss_that_was_none(folder):
+    places = [write_without(folder / f"seek_{join}.mp4", (), join, paused) for join in ("left", "right")]
+    with open_source(*places) as source:
+        source.seek_before(0.35)
+        frame = source.read()
+    assert (index_of(frame.left), index_of(frame.right - float(RIGHT_OFFSET))) == (16, 16)
+
+
+@pytest.mark.parametrize("late_ms", [0, 3, 10, 16])
+def test_pairs_of_a_rate_that_does_not_change_stay_as_they_are(folder, late_ms):
+    """Times in whole ms, of which the steps are 33 and 34; the right view is up to half a frame late."""
+    left = write_video(folder / "even.mkv", FRAMES, join="left", fps=30, times=lambda i: Fraction(i, 30))
+    shifted = write_video(
+        folder / "shifted.mkv", FRAMES, join="right", fps=30,
+        times=lambda i: Fraction(i, 30) + Fraction(late_ms if i else 0, 1000),
+    )  # fmt: skip
+    frames, complaints = read_all(open_source(left, shifted))
+    assert complaints == []
+    assert [index_of(frame.right - float(RIGHT_OFFSET)) for frame in frames] == list(range(FRAMES))
+
+
+def test_a_damaged_frame_is_told_between_the_frames_before_and_after_it_where_times_differ_a_little(folder):
+    """Whether a pair is the nearest one is known from the frames after it, which may be damaged."""
+    left = write_video(folder / "left6.mp4", 20, join="left", times=lambda i: Fraction(i, 20), gop=1)
+    right = write_video(folder / "right6.mp4", 20, join="right", times=lambda i: Fraction(i, 20) + Fraction(i % 2, 500))
+    damage(left, *packets_of(left)[9])
+    told = []
+    with open_source(left, right) as source:
+        for _ in range(21):
+            try:
+                frame = source.read()
+                told.append("end" if frame is None else frame.index)
+            except BadFrame as error:
+                told.append(f"{error.count} lost")
+    assert told == [*range(9), "1 lost", *range(10, 20), "end"]
+
+
 def test_videos_of_different_lengths_or_rates_are_reported(folder):
     left = write_video(folder / "left4.mp4", 20, join="left")
     short = write_video(folder / "short.mp4", 15, join="right")
@@ -307,6 +374,65 @@ def test_videos_of_different_lengths_or_rates_are_reported(folder):
     quick = write_video(folder / "quick.mp4", 20, join="right", fps=30)
     with pytest.raises(ValueError, match="20 frames per second but .* has 30"):
         open_source(left, quick).read()
+
+
+# ---------------------------------------------------------------- what a file says of its frames
+
+
+def test_frames_that_a_trimmed_file_hides_were_counted_as_lost(folder):
+    """Cut without coding anew: an edit list hides the frames from the key frame to the cut, and some at the end."""
+    import av
+
+    path = write_video(folder / "whole.mp4", FRAMES)
+    with av.open(str(path)) as source, av.open(str(folder / "trimmed.mp4"), "w") as trimmed:
+        stream = trimmed.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.size:
+                packet.stream = stream
+                packet.pts, packet.dts = packet.pts - 5 * packet.duration, packet.dts - 5 * packet.duration
+                trimmed.mux(packet)
+    source = open_source(folder / "trimmed.mp4")
+    length = source.length
+    frames, complaints = read_all(source)
+    assert complaints == []
+    assert length == len(frames) == FRAMES - 5
+    assert index_of(frames[0].left) == 5
+
+
+def test_a_video_that_is_to_be_shown_turned_says_so(video, folder):
+    content = bytearray(video.read_bytes())
+    matrix = content.index(b"tkhd") + 44  # behind version, times, number, duration, layer and volume
+    one, none, whole = (1 << 16).to_bytes(4), bytes(4), (1 << 30).to_bytes(4)
+    assert content[matrix : matrix + 36] == one + 3 * none + one + 3 * none + whole
+    minus_one = (-(1 << 16)).to_bytes(4, signed=True)
+    content[matrix : matrix + 4] = content[matrix + 16 : matrix + 20] = minus_one
+    turned = folder / "turned.mp4"
+    turned.write_bytes(content)
+    with open_source(turned) as source, open_source(video) as straight:
+        assert np.array_equal(source.read().left, straight.read().left)
+        assert list(source.warnings) == [
+            f"{turned} says that it is to be shown turned; its frames are used as they are stored"
+        ]
+        assert not straight.warnings
+
+
+def test_a_frame_number_in_a_video_of_uneven_times_was_another_frame_without_a_word(folder, video):
+    said = []
+    with open_source(write_video(folder / "bursts.mp4", FRAMES, fps=50, times=paused)) as source:
+        time_s = parse_time("30", source, "--start", said.append)
+        assert source.rate_varies
+        assert parse_time("9s", source, "--stop", said.append) == 9
+        assert parse_time("0", source, "--start", said.append) == 0
+    assert len(said) == 1
+    assert "--start 30: the frame rate of" in said[0]
+    assert f"give a time, such as --start {time_s:.3f}s" in said[0]
+    assert source.remarks == [f"the frame rate of {source.name} varies: a place in it is known by its time only"]
+    with open_source(video) as even:
+        parse_time("30", even, "--start", said.append)
+        assert len(list(even)) == FRAMES
+        assert not even.rate_varies
+        assert even.remarks == []
+    assert len(said) == 1
 
 
 # ---------------------------------------------------------------- damage

@@ -91,7 +91,7 @@ def view(
     settings = with_uncertainty(parse_settings(preset, set_ or []), set_ or [])
     with terminal.working("opening the source"):
         opened = open_with_camera(source, camera, color=True)
-        start_s = parse_time(start, opened.source, "--start") or 0.0
+        start_s = parse_time(start, opened.source, "--start", terminal.warn) or 0.0
         frame_at(opened.source, start_s, opened.first)
     settings = opened.settings_of_rig(settings, set_ or [])
     if opened.source.layout is not None:

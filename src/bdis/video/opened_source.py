@@ -324,7 +324,9 @@ def frame_at(source: Source, start_s: float, first: StereoFrame) -> StereoFrame:
     return found
 
 
-def parse_time(text: str | None, source: Source, option: str) -> float | None:
+def parse_time(
+    text: str | None, source: Source, option: str, warn: Callable[[str], None] = _log.warning
+) -> float | None:
     """Time in s of ``90s``, ``1:30``, ``0:01:30.5``, or of a frame number such as ``2250``.
 
     Parameters
@@ -335,6 +337,8 @@ def parse_time(text: str | None, source: Source, option: str) -> float | None:
         Knows the times of its frames.
     option : str
         The option, for the message.
+    warn : callable
+        Called with a sentence if the source cannot tell the time of a frame from its number.
 
     Returns
     -------
@@ -353,7 +357,13 @@ def parse_time(text: str | None, source: Source, option: str) -> float | None:
         if any(part.strip().startswith("-") for part in parts):
             raise ValueError("before the first frame")
         if ":" not in text and not text.endswith("s"):
-            return source.time_of(int(text))
+            time_s = source.time_of(int(text))
+            if source.rate_varies and time_s > 0:
+                warn(
+                    f"{option} {text}: the frame rate of {source.name} varies, so that the frame of this number may be "
+                    f"another one: {time_s:.3f} s is used; give a time, such as {option} {time_s:.3f}s"
+                )
+            return time_s
         seconds = 0.0
         for part in parts:
             seconds = 60 * seconds + float(part)

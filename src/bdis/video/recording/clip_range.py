@@ -67,9 +67,9 @@ def range_of_clip(
             pair = frame.left, frame.right
             try:
                 result = matcher.match(*(camera(*pair) if isinstance(camera, Rectifier) else pair))
-            except (ValueError, TypeError):  # of another size; the stream reports it
+                values = result.disparity if rig is None else rig.depth(result, max_depth_mm=max_depth_mm)
+            except (ValueError, TypeError):  # of another size than other frames, or than the rig; the stream reports it
                 continue
-            values = result.disparity if rig is None else rig.depth(result, max_depth_mm=max_depth_mm)
             known = values[np.isfinite(values)]
             if known.size >= MIN_COVERAGE * values.size:
                 ranges.append(np.percentile(known, [2, 50, 98]))

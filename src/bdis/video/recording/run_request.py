@@ -154,7 +154,7 @@ class RunRequest:
         try:
             fps = None if source.fps is None else source.fps / self.every
             outputs = _outputs(self.save, opened.rig, warn)
-            start_s, stop_s = _span(source, self.start, self.stop, resume)
+            start_s, stop_s = _span(source, self.start, self.stop, resume, warn)
             settings = opened.settings_of_rig(self.settings(), self.assignments)
             # A frame builds on the one before if it is averaged with it, or takes over where its rows were.
             remembers = self.average_frames and (settings.smoothing > 0 or settings.align_rows == "auto")
@@ -269,13 +269,15 @@ def _outputs(wanted: tuple[str, ...] | None, rig: Rig | None, warn: Callable[[st
     return tuple(name for name in OUTPUTS if name in wanted)
 
 
-def _span(source: Source, start: str | None, stop: str | None, resume: bool) -> tuple[float, float | None]:
+def _span(
+    source: Source, start: str | None, stop: str | None, resume: bool, warn: Callable[[str], None]
+) -> tuple[float, float | None]:
     """Time of the first frame, and the time before which the last one is, in s."""
     if source.is_live and (start is not None or resume):
         option = "--resume" if resume else "--start"
         raise BadRequest(f"{option} cannot be used with {source.name}: a live source has no earlier frames")
-    start_s = parse_time(start, source, "--start") or 0.0
-    stop_s = parse_time(stop, source, "--stop")
+    start_s = parse_time(start, source, "--start", warn) or 0.0
+    stop_s = parse_time(stop, source, "--stop", warn)
     if start_s < 0 or (stop_s is not None and not stop_s > start_s):
         raise BadRequest(f"there are no frames from --start {start or 0} to --stop {stop or 'the end'}")
     return start_s, stop_s

@@ -158,6 +158,11 @@ class FrameLedger:
         return self._missing(missing, f"the file is cut off {self._position}: {_frames(missing)} missing{why}")
 
     @property
+    def is_regular(self) -> bool:
+        """Whether all times so far are those of a constant rate."""
+        return self._is_regular
+
+    @property
     def _counts_gaps(self) -> bool:
         return self._is_regular and not self._promise.is_counted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from ...common.arrays import Array, size_text
 from .views import Splitter
 
 DEFAULT_FPS = 25.0  # of images without timestamps, and of videos that do not tell
+_one_at_a_time = threading.Lock()  # for noting who reads a source
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Source(ABC):
         Frames per second, if known.
     length : int or None
         Number of frames, if known; of a video as its header says.
+    rate_varies : bool
+        Frames do not follow each other at a constant rate, as far as that is known: then a frame number says no time.
     seeks_quickly : bool
         A seek does not read the file from its beginning.
     rig : Rig or None
@@ -100,7 +104,7 @@ class Source(ABC):
     remarks : list of str
         What the user should know about how the source was understood; known after the first frame.
     warnings : sequence of str
-        Why the views may not belong together; known after the first frame.
+        Why the views may not belong together, or not be as the cameras saw them; known after the first frame.
     layout : str or None
         How both views are arranged in one picture ("side-by-side" or "top-bottom"), known after the first frame;
         None if each view has a picture of its own.
@@ -118,6 +122,26 @@ class Source(ABC):
 
     name: str
     is_live: bool = False
+    _reader: object = None
+
+    def begin_reading(self, reader: object) -> None:
+        """Note who reads from now on: frames that two took turns to read would be missing from both.
+
+        Raises
+        ------
+        RuntimeError
+            Another reader has begun, and has not ended.
+        """
+        with _one_at_a_time:
+            if self._reader is not None and self._reader is not reader:
+                raise RuntimeError(f"{self.name} is read by another stream: open it once for each stream")
+            self._reader = reader
+
+    def end_reading(self, reader: object) -> None:
+        """Note that ``reader`` reads no longer; what others do is not changed."""
+        with _one_at_a_time:
+            if self._reader is reader:
+                self._reader = None
 
     @property
     def fps(self) -> float | None:
@@ -130,6 +154,10 @@ class Source(ABC):
     @property
     def length(self) -> int | None:
         return None
+
+    @property
+    def rate_varies(self) -> bool:
+        return False
 
     @property
     def seeks_quickly(self) -> bool:
@@ -233,6 +261,8 @@ class Source(ABC):
 
     def time_of(self, index: int) -> float:
         """Time to pass to :meth:`seek` for frame ``index``: half a frame early, because files round their times.
+
+        If :attr:`rate_varies`, another frame than that of this number may be there.
 
         Raises
         ------

@@ -23,6 +23,7 @@ MOST_ERRORS = 100  # read errors without a frame between them, after which the r
 LONGEST_DISORDER_S = 1.0  # a time that goes back further begins anew, as where two recordings were joined
 FORMATS_WITHOUT_TIMES = ("h264", "hevc", "m4v", "mpegvideo", "obu", "mpeg")  # none, or not for every frame
 FORMATS_FROM_ZERO = ("matroska,webm", "flv")
+RATE_ERROR = 0.01  # by which share the average rate of a video may differ from its base rate if it is constant
 REWOUND_PICTURES = 100  # of a pipe that are kept for ``rewind``
 LIVE_OPTIONS = {"flags": "low_delay", "rtsp_transport": "tcp"}
 
@@ -98,6 +99,8 @@ class Track:
         self._container: Any = None
         self._pipe: Pipe | None = None
         self._live_index = 0
+        self._rate_varies = False
+        self._is_turned = False  # by what the file says; frames are read as they are stored
         self._has_told_remainder = False
         self._first_opened_s: float | None = None
 
@@ -111,9 +114,31 @@ class Track:
         return self._is_live
 
     @property
+    def is_pipe(self) -> bool:
+        return is_pipe(self._place)
+
+    @property
     def fps(self) -> float:
         self._open()
         return self._fps
+
+    @property
+    def rate_varies(self) -> bool:
+        """Whether frames do not follow each other at a constant rate, by the header or by those read so far."""
+        self._open()
+        return self._rate_varies
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the user should know about the file, as far as it was read."""
+        varies = f"the frame rate of {self.where} varies: a place in it is known by its time only"
+        return [varies] if self._rate_varies else []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What may make the depth wrong, as far as the file was read."""
+        turned = f"{self.where} says that it is to be shown turned; its frames are used as they are stored"
+        return [turned] if self._is_turned else []
 
     @property
     def start_s(self) -> float:
@@ -137,7 +162,7 @@ class Track:
     def _promise(self) -> Promise:
         """How many frames the file says it has."""
         if self._stream.frames:
-            return Promise(int(self._stream.frames), is_counted=True)
+            return Promise(int(self._stream.frames) - self._hidden, is_counted=True)
         seconds, is_certain = self._duration()
         return Promise(None if seconds is None else round(seconds * self._fps), is_certain=is_certain)
 
@@ -166,6 +191,11 @@ class Track:
             if len(self._seen) > REWOUND_PICTURES:  # nobody will rewind it
                 self._seen = None
         return picture
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether :meth:`rewind` delivers pictures again."""
+        return self._seen is not None
 
     def rewind(self) -> None:
         """Once, deliver the pictures of a pipe again that were read before; every picture of it matters."""
@@ -301,8 +331,30 @@ class Track:
         self.has_own_times = name != "avi" and not self._counts_frames
         if self._first_opened_s is None:
             self._first_opened_s = time.monotonic()
+        self._rate_varies = self._rate_varies or (self.has_own_times and not self._is_live and self._has_two_rates())
+        self._hidden = self._hidden_frames()
         self._ledger = FrameLedger(self._fps, self._promise(), has_times=self.has_own_times)
         self._begin()
+
+    def _has_two_rates(self) -> bool:
+        """Whether the average rate of the frames is not the one that their times are multiples of."""
+        average, base = self._stream.average_rate, self._stream.base_rate
+        if not average or not base:
+            return False
+        # Of interlaced video the base is the rate of its fields.
+        return bool(min(abs(base - average), abs(base - 2 * average)) > RATE_ERROR * average)
+
+    def _hidden_frames(self) -> int:
+        """How many frames of an MP4 are not to be shown, as where it was trimmed without coding it anew."""
+        stream = self._stream
+        if not self._container.format.name.startswith("mov") or not stream.frames or stream.duration is None:
+            return 0
+        if not hasattr(stream, "index_entries"):  # of later versions of PyAV
+            return 0
+        if float(stream.duration * stream.time_base) * self._fps > stream.frames - 0.5:
+            return 0
+        shown = sum(not entry.is_discard for entry in stream.index_entries)
+        return int(stream.frames) - shown if 0 < shown < stream.frames else 0
 
     def _begin(self) -> None:
         """Reset the state of decoding, after opening and after a seek."""
@@ -420,7 +472,9 @@ class Track:
                 raise loss
             return None
         if time_s >= self._skip_until_s:
-            if (loss := self._ledger.loss_before(time_s)) is not None:
+            loss = self._ledger.loss_before(time_s)
+            self._rate_varies = self._rate_varies or (self.has_own_times and not self._ledger.is_regular)
+            if loss is not None:
                 self._is_suspect = True
                 raise loss
             self._errors, self._problem = 0, ""
@@ -438,6 +492,7 @@ class Track:
     def _note_suspect(self, frame: Any) -> None:
         """A frame is suspect if it is damaged, or builds on one that is."""
         self._is_suspect = frame.is_corrupt or (self._is_suspect and not frame.key_frame)
+        self._is_turned = self._is_turned or bool(frame.rotation)
 
     def _check_complete(self) -> None:
         """At the end of the file: report frames that it promised and did not have."""

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .pipe import is_pipe, parse_pipe_format
+from .read_ahead import ReadAhead
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
 from .track import Picture, Track
 from .views import Splitter
 
-# Largest time between the views of a pair, in frames: more than half a frame, so that a right video that is half a
-# frame late is not paired now with the left frame before and now with the one after.
+# Largest time between the views of a pair, in steps from frame to frame: more than half a step, so that a right video
+# that is half a frame late is not paired now with the left frame before and now with the one after.
 PAIR_TOLERANCE = 0.6
+SAME_TIME_S = 1e-6
+# By which share the rates of two videos may differ: that of a pipe is guessed from its first frames.
+RATE_TOLERANCE, PIPE_RATE_TOLERANCE = 0.01, 0.1
 _URL = re.compile(r"^([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _MAYBE_FILES = ("http", "https", "file", "ftp")  # may be a file or live; URLs of other schemes are live
 
@@ -53,6 +57,18 @@ class VideoSource(Source):
         return self._track.seeks_quickly
 
     @property
+    def rate_varies(self) -> bool:
+        return self._track.rate_varies
+
+    @property
+    def remarks(self) -> list[str]:
+        return self._track.remarks
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self._track.warnings
+
+    @property
     def layout(self) -> str | None:
         return self._split.used
 
@@ -82,7 +98,7 @@ class TwoVideoSource(Source):
     """A video for each view; frames of the same time form a pair.
 
     Every frame of the left video is delivered in a pair, or reported as lost because it or its partner is missing.  Of
-    live videos, frames that arrive at the same time form a pair.
+    live videos, frames that arrive at the same time form a pair, unless every frame of them matters and has its time.
 
     Parameters
     ----------
@@ -93,10 +109,13 @@ class TwoVideoSource(Source):
     def __init__(self, left: Track, right: Track):
         self.name = f"{left.where} and {right.where}"
         self._tracks = (left, right)
+        self._ahead = (ReadAhead(left), ReadAhead(right))
         self._held: list[Picture | None]  # pictures whose partner is not read yet
         self._single_s: list[float]  # times of left frames without a partner, not reported yet
         self._lost_left: int  # left frames that were reported as lost, and whose partners were not met yet
+        self._last_s: list[float | None]  # times of the last pictures that were paired or given up
         self._is_out_of_step: bool  # frames of a video without times were lost
+        self._is_joining: bool  # right frames before the first left one were asked for, to find its partner
         self._is_over: bool
         self._warnings: tuple[str, ...] = ()
         self._reset()
@@ -122,8 +141,16 @@ class TwoVideoSource(Source):
         return all(track.seeks_quickly for track in self._tracks)
 
     @property
+    def rate_varies(self) -> bool:
+        return any(track.rate_varies for track in self._tracks)
+
+    @property
+    def remarks(self) -> list[str]:
+        return [remark for track in self._tracks for remark in track.remarks]
+
+    @property
     def warnings(self) -> Sequence[str]:
-        return self._warnings
+        return (*self._warnings, *(warning for track in self._tracks for warning in track.warnings))
 
     def read(self) -> StereoFrame | None:
         self._check_rates()
@@ -136,16 +163,19 @@ class TwoVideoSource(Source):
                 self._check_lengths(left, right)
                 return None
             late_s = left.time_s - right.time_s
-            if self.is_live or abs(late_s) < PAIR_TOLERANCE / self.fps:
+            if not self._pairs_by_time or self._is_pair(left, right):
                 self._report_single()
-                self._held = [None, None]
+                self._drop(0)
+                self._drop(1)
                 is_suspect = left.is_suspect or right.is_suspect or self._is_out_of_step
                 return StereoFrame(left.index, left.time_s, left.pixels, right.pixels, is_suspect)
             if late_s < 0:
-                self._held[0] = None
+                self._drop(0)
                 self._single_s.append(left.time_s)
             else:
-                self._held[1] = None
+                self._drop(1)
+                if self._is_joining:
+                    continue
                 self._lost_left -= 1
                 if self._lost_left < 0:  # it was never there
                     self._lost_left = 0
@@ -164,11 +194,14 @@ class TwoVideoSource(Source):
         self._reset()
         left, right = self._tracks
         right.seek(left.seek_before(time_s) - PAIR_TOLERANCE / self.fps)
+        self._is_joining = True
 
     def rewind(self) -> None:
         super().rewind()
-        for track in self._tracks:
-            track.rewind()
+        if all(track.can_rewind for track in self._tracks):
+            self._reset()
+            for track in self._tracks:
+                track.rewind()
 
     def close(self) -> None:
         self._reset()
@@ -176,14 +209,44 @@ class TwoVideoSource(Source):
             track.close()
 
     def _reset(self) -> None:
-        self._held, self._single_s, self._lost_left = [None, None], [], 0
-        self._is_out_of_step = self._is_over = False
+        self._held, self._last_s, self._single_s, self._lost_left = [None, None], [None, None], [], 0
+        self._is_out_of_step = self._is_over = self._is_joining = False
+        for ahead in self._ahead:
+            ahead.forget()
+
+    @property
+    def _pairs_by_time(self) -> bool:
+        """Whether frames form a pair by their times, and not by when they arrive."""
+        return not self.drops_frames and (not self.is_live or all(track.has_own_times for track in self._tracks))
+
+    def _is_pair(self, left: Picture, right: Picture) -> bool:
+        """Whether no other picture is nearer; at most a frame is read ahead for it, and none if the times agree."""
+        apart_s = abs(left.time_s - right.time_s)
+        if apart_s < SAME_TIME_S:
+            return True
+        if apart_s >= PAIR_TOLERANCE / self.fps:
+            return False
+        # The rate may be an average over bursts and pauses: what counts are the steps from frame to frame here.
+        steps_s = [1 / self.fps]
+        for picture, last_s, ahead in zip((left, right), self._last_s, self._ahead, strict=True):
+            next_s = ahead.next_time()
+            steps_s += [next_s - picture.time_s] if next_s is not None else []
+            steps_s += [picture.time_s - last_s] if last_s is not None else []
+        return apart_s < PAIR_TOLERANCE * min(step_s for step_s in steps_s if step_s > SAME_TIME_S)
+
+    def _drop(self, side: int) -> None:
+        """Hold the picture of a track no longer: it is paired, or has no partner."""
+        picture = self._held[side]
+        assert picture is not None
+        self._held[side], self._last_s[side] = None, picture.time_s
+        if side == 0:
+            self._is_joining = False
 
     def _take(self, side: int) -> Picture | None:
         """The picture of a track that still waits for its partner, or else the next one."""
         while self._held[side] is None:
             try:
-                self._held[side] = picture = self._tracks[side].read()
+                self._held[side] = picture = self._ahead[side].read()
             except BadFrame as error:
                 if error.count and not self._tracks[side].has_own_times and not self._is_out_of_step:
                     self._is_out_of_step = True
@@ -193,7 +256,7 @@ class TwoVideoSource(Source):
                         "here on the views may be of different moments, and are marked as suspect",
                         error.count * (side == 0),
                     ) from error
-                if side == 1 and error.count and not self.is_live:
+                if side == 1 and error.count and self._pairs_by_time:
                     continue  # their partners, which have come or will come, are reported
                 self._lost_left += error.count
                 raise BadFrame(f"{self._tracks[side].where}: {error}", error.count) from error
@@ -215,7 +278,9 @@ class TwoVideoSource(Source):
 
     def _check_rates(self) -> None:
         left, right = (track.fps for track in self._tracks)
-        if abs(left - right) > 0.01 * left and not self.is_live:
+        if self.is_live and not all(track.is_pipe for track in self._tracks):
+            return  # of cameras and streams the newest frames form a pair
+        if abs(left - right) > (PIPE_RATE_TOLERANCE if self.is_live else RATE_TOLERANCE) * left:
             names = [track.where for track in self._tracks]
             raise ValueError(
                 f"{names[0]} has {left:g} frames per second but {names[1]} has {right:g}; convert one of them first"
@@ -223,7 +288,7 @@ class TwoVideoSource(Source):
 
     def _check_starts(self) -> None:
         left, right = self._tracks
-        if self.is_live or not (left.has_own_times and right.has_own_times):
+        if not (self._pairs_by_time and left.has_own_times and right.has_own_times):
             return
         apart_s = abs(left.start_s - right.start_s)
         if apart_s > PAIR_TOLERANCE / self.fps:
@@ -242,7 +307,7 @@ class TwoVideoSource(Source):
                 0,
             )
         fewer, more = shorter.length, longer.length
-        rest = 0 if left is None else 1 + self._tracks[0].remaining()
+        rest = 0 if left is None else 1 + self._ahead[0].frames_waiting + self._tracks[0].remaining()
         if rest or (fewer is not None and more is not None and more > fewer):
             raise BadFrame(
                 f"{shorter.where} has {fewer} frames and {longer.where} has {more}: the rest is skipped. If the "

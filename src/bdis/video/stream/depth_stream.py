@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from ...cameras.black_bars import unlike_bars
+from ...cameras.calibration import StereoCalibration
 from ...cameras.rectifier import Rectifier
 from ...cameras.rgb import as_rgb_bytes
 from ...cameras.rig import Rig
@@ -109,7 +110,8 @@ class DepthStream:
     Parameters
     ----------
     source : Source
-        Where the frames come from; closed at the end.
+        Where the frames come from, from the next one that it would read on; closed at the end.  While one stream runs,
+        no other can read the same source: open it once for each.
     matcher : StereoMatcher, optional
         Must not be used elsewhere while the stream runs.  Default: ``StereoMatcher()``.
     camera : Rectifier or Rig, optional
@@ -176,6 +178,7 @@ class DepthStream:
         at_end: AtEnd = "stop",
         report: Callable[[str], None] | None = None,
     ):
+        _check_camera(camera)
         self.source, self.camera = source, camera
         self._matcher = StereoMatcher() if matcher is None else matcher
         self.video = video
@@ -226,7 +229,17 @@ class DepthStream:
             if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(STOP_S)
         if not self._threads:
-            self.source.close()
+            self._close_unread_source()
+        elif not self._threads[0].is_alive():  # else it hangs in a driver, and the source is still in use
+            self.source.end_reading(self)
+
+    def _close_unread_source(self) -> None:
+        try:
+            self.source.begin_reading(self)
+        except RuntimeError:  # the stream that reads it closes it
+            return
+        self.source.close()
+        self.source.end_reading(self)
 
     def statistics(self) -> StreamStatistics:
         """Frames per second, latency and lost frames up to now; also after the end."""
@@ -287,7 +300,12 @@ class DepthStream:
     def _start(self) -> None:
         if self._threads:
             raise RuntimeError("a stream can be run only once")
-        _ = self.rig  # a source may have to read a frame for it; from now on only the reading thread may
+        self.source.begin_reading(self)
+        try:
+            _ = self.rig  # a source may have to read a frame for it; from now on only the reading thread may
+        except BaseException:
+            self.source.end_reading(self)
+            raise
         steps: list[tuple[Callable[[FrameQueue[Any]], None], FrameQueue[Any]]] = [(self._read, self._to_match)]
         if isinstance(self.camera, Rectifier):
             steps = [(self._read, self._to_rectify), (self._rectify, self._to_match)]
@@ -404,3 +422,12 @@ class DepthStream:
         self._statistics.add_damaged()
         self._report(f"{self.source.name}: frame {queued.frame.index}: {error}; skipped")
         return queued.lost_before + 1
+
+
+def _check_camera(camera: object) -> None:
+    """Raise TypeError if images cannot be matched with what was given as their cameras."""
+    if isinstance(camera, StereoCalibration):
+        raise TypeError("camera is a StereoCalibration, of images that are not rectified: give camera.rectify()")
+    if not isinstance(camera, Rectifier | Rig | None):
+        given = type(camera).__name__
+        raise TypeError(f"camera is a {given}; expected a Rectifier, a Rig such as Rig.load(path), or None")

@@ -7,7 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+import numpy as np
 
 from ..sources import BadFrame, Source, SourceLost, StereoFrame
 from .clock import PlaybackClock
@@ -94,8 +96,12 @@ class Reader:
         paced: bool = False,
         at_end: AtEnd = "stop",
     ):
-        if every < 1:
-            raise ValueError(f"every is {every}; expected 1 or more")
+        _check_count("every", every)
+        if at_end not in get_args(AtEnd):
+            raise ValueError(f"at_end is {at_end!r}; expected one of {', '.join(map(repr, get_args(AtEnd)))}")
+        _check_time("start_s", start_s, or_infinite=False)
+        if stop_s is not None:
+            _check_time("stop_s", stop_s, or_infinite=True)
         self.source, self.start_s, self.paced, self.at_end = source, start_s, paced, at_end
         self._start_index, self._stop_s, self._every = start_index, stop_s, every
         self._statistics, self._report, self._discard_queued = statistics, report, discard_queued
@@ -235,3 +241,19 @@ class Reader:
         """Sleep; a stop or a seek ends it early."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_stopping or self._target is not None, max(0.0, seconds))
+
+
+def _check_count(name: str, count: object) -> None:
+    """Raise TypeError or ValueError if an option is not a positive whole number."""
+    if not isinstance(count, int | np.integer):
+        raise TypeError(f"{name} is {count!r}; expected a whole number")
+    if count < 1:
+        raise ValueError(f"{name} is {count}; expected 1 or more")
+
+
+def _check_time(name: str, time_s: object, *, or_infinite: bool) -> None:
+    """Raise TypeError or ValueError if an option is not a number of seconds."""
+    if not isinstance(time_s, int | float | np.number):
+        raise TypeError(f"{name} is {time_s!r}; expected a number of seconds")
+    if np.isnan(time_s) or (np.isinf(time_s) and not or_infinite):
+        raise ValueError(f"{name} is {time_s}; expected a number of seconds")
