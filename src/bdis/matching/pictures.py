@@ -20,6 +20,7 @@ SHORT_SIDE_PX = 48  # of the small copies, or more
 INEXACT_ROWS_PX = 1.0  # rows that differ by more belong to a calibration that is not exact
 FEW_KNOWN = 0.5  # share of the seen pixels; with fewer it is looked for a reason
 HARDLY_ANY = 0.1  # share of the seen pixels; with fewer there is a warning in any case
+HARDLY = "only"  # how a warning of that begins
 # If every pixel gets a disparity, those count as known that have a higher probability: 44 to 98 % of them in 19 real
 # and rendered pairs, at most 8 % in unrelated ones and 20 % in swapped ones.
 LIKELY = 0.1
@@ -114,6 +115,8 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
     found = [same, unlike, "" if same or unlike else uncorrected_rows(result), "" if same else infinitely_far(result)]
     if not found[2]:
         found.append(differing_rows(result))
+    if unlike.startswith(HARDLY) and result.pictures is not None:  # no other reading explains it
+        found.append(narrow_range(result.pictures))
     if result.pictures is not None:
         found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
     return (*(suspicions(result) if is_given else ()), *(text for text in found if text))
@@ -185,10 +188,7 @@ def unlike_pictures(result: StereoResult) -> str:
                 "left and right match hardly better than pictures of different scenes: do both images show the same "
                 "scene, at the same time, and are they rectified?"
             )
-    text = few_likely(result, known, seen) if fills_all else few_known(known)
-    if text and small is not None and (small.smallest != 0 or math.isfinite(small.largest)):
-        text += f" Is the scene within the disparities that are searched, {small.smallest:g} to {small.largest:g} px?"
-    return text
+    return few_likely(result, known, seen) if fills_all else few_known(known)
 
 
 def doubts_nothing(result: StereoResult) -> bool:
@@ -237,8 +237,8 @@ def few_known(share: float) -> str:
     if share >= HARDLY_ANY:
         return ""
     return (
-        f"only {share:.1%} of the pixels are known: do both images show the same scene, at the same time, and are they "
-        "rectified?"
+        f"{HARDLY} {share:.1%} of the pixels are known: do both images show the same scene, at the same time, and are "
+        "they rectified?"
     )
 
 
@@ -257,13 +257,27 @@ def few_likely(result: StereoResult, known: float, seen: float = 1.0) -> str:
     if not known >= EVERY_PIXEL or (share := _likely_share(result) / seen) >= HARDLY_ANY:
         return ""
     return (
-        f"only {share:.1%} of the disparities are likely: do both images show the same scene, at the same time, and "
-        "are they rectified?"
+        f"{HARDLY} {share:.1%} of the disparities are likely: do both images show the same scene, at the same time, "
+        "and are they rectified?"
     )
 
 
 def _likely_share(result: StereoResult) -> float:
     return float((result.probability > LIKELY).mean())
+
+
+def narrow_range(small: SmallPair) -> str:
+    """A question whether the scene is nearer or farther than is searched; empty if everything is.
+
+    Examples
+    --------
+    >>> image = np.full((2, 2), 160, np.int16)
+    >>> narrow_range(SmallPair(image, image, 16, 8, 0, 20, None))
+    'disparities from 0 to 20 px are searched: is the scene within them?'
+    """
+    if small.smallest == 0 and not math.isfinite(small.largest):
+        return ""
+    return f"disparities from {small.smallest:g} to {small.largest:g} px are searched: is the scene within them?"
 
 
 def differing_rows(result: StereoResult) -> str:
