@@ -33,8 +33,7 @@ off by less than 1 px of the image follows from it (``kernels/law.py``).
 
 Where no surface is wanted (``smoothing=0``) it is fitted only to measure: on the level above, which takes a quarter of
 the time, and once, without re-weighting outliers.  That has weights of its own, and one more term: the squared distance
-of the disparity itself from the surface, ``REST``.  They were fitted to the results of ``fast`` and ``paper`` on the
-three Middlebury pairs, Scene Flow, tissue, set 30 and rendered scenes of 4 to 60 px of disparity.
+of the disparity itself from the surface, ``REST``.
 """
 
 import math
@@ -72,7 +71,7 @@ class Weights(NamedTuple):
 
 
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
-MEASURED = Weights(floor=3e-4, spread=1.0, slope=0.45, hole=1.05, rest=9.0)
+MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
     "floor": 0.0012,
     "noise": 0.0045,
