@@ -271,7 +271,7 @@ PRESETS: dict[str, Settings] = {
 
 PRESET_SUMMARIES: dict[str, str] = {
     "balanced": "the default: full resolution, sharp depth edges, aligned rows and a probability for every pixel",
-    "accurate": "labels at full resolution as well, and more patches: the sharpest depth edges, in twice the time",
+    "accurate": "labels at full resolution, more patches and refinement: the sharpest depth edges, in twice the time",
     "fast": "no surface, and a search that stops at a 25th of a pixel",
     "paper": "Section IV-A of the BDIS paper",
     "paper-2021": "the preliminary BDIS of 2021: fixed sigma_r, no propagation between levels",
