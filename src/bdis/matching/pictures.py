@@ -115,7 +115,7 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
     found = [same, unlike, "" if same or unlike else uncorrected_rows(result), "" if same else infinitely_far(result)]
     if not found[2]:
         found.append(differing_rows(result))
-    if unlike.startswith(HARDLY) and result.pictures is not None:  # no other reading explains it
+    if unlike.startswith(HARDLY) and result.pictures is not None and not is_given:  # no other reading explains it
         found.append(narrow_range(result.pictures))
     if result.pictures is not None:
         found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
@@ -277,7 +277,8 @@ def narrow_range(small: SmallPair) -> str:
     """
     if small.smallest == 0 and not math.isfinite(small.largest):
         return ""
-    return f"disparities from {small.smallest:g} to {small.largest:g} px are searched: is the scene within them?"
+    largest = f" to {small.largest:g} px" if math.isfinite(small.largest) else " px on"
+    return f"disparities from {small.smallest:g}{largest} are searched: is the scene within them?"
 
 
 def differing_rows(result: StereoResult) -> str:
