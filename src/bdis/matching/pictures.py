@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from .given_map import FEW_FIT, suspicions
+from .readings import matches_by_chance, other_reading
 from .uncorrected_rows import uncorrected_rows
-from .window_means import NOISE, window_means
 
 if TYPE_CHECKING:
     from .result import StereoResult
@@ -25,13 +25,6 @@ HARDLY = "only"  # how a warning of that begins
 # and rendered pairs, at most 8 % in unrelated ones and 20 % in swapped ones.
 LIKELY = 0.1
 EVERY_PIXEL = 0.99  # share of the seen pixels: are all known?  Without ``dense`` so many are only where all is well.
-# Where the result doubts nothing, as that of `dis`: by how much more of the left image must match than of the same with
-# the right one mirrored or turned. It is 0.09 and more in 163 real and rendered pairs, at most 0.055 in 868 unrelated
-# ones; of 240 rendered at random four fall short, three small and all in dense smoke.
-CHANCE = 0.06
-# How much better another reading of the pair must match.  Of 38 real and rendered pairs the right reading is better
-# than any other by a factor of 1.2 to 3, and than the swapped one by 1.5 to 4.
-CLEARLY_BETTER = 1.4
 UNLIKE_BRIGHTNESS = 1.3  # factor; at 1.4 the error grows by 15 % and coverage shrinks by up to a quarter
 # Of white, the brightest place; the brightest pixel, from which white was told, has a quarter or more, but in floats.
 # With an eighth the error grows by an eighth on rendered tissue and doubles in the colon, with less it grows on.
@@ -40,7 +33,6 @@ BLUE_SHARE = 0.75  # of the pixels; tissue in the right order of channels has at
 NO_PARALLAX_PX = 0.1
 MANY_AT_ZERO = 0.03  # share of the known pixels
 
-_ALIKE = 0.6  # correlation of windows that match
 _BRIGHT, _DARK = 230, 30  # grey levels beyond which colours are not told apart
 
 
@@ -181,9 +173,9 @@ def unlike_pictures(result: StereoResult) -> str:
     fills_all = known >= EVERY_PIXEL
     enough = _likely_share(result) / seen if fills_all else known
     if small is not None and small.left.any():
-        if (doubts_nothing(result) or enough < FEW_KNOWN) and (reason := _other_reading(small)):
+        if (doubts_nothing(result) or enough < FEW_KNOWN) and (reason := other_reading(small)):
             return reason
-        if doubts_nothing(result) and _matches_by_chance(small):
+        if doubts_nothing(result) and matches_by_chance(small):
             return (
                 "left and right match hardly better than pictures of different scenes: do both images show the same "
                 "scene, at the same time, and are they rectified?"
@@ -220,7 +212,7 @@ def unlike_map(result: StereoResult) -> str:
     fitting = float((result.probability[known] > 0.5).mean()) if known.any() else 1.0
     if fitting >= FEW_FIT:
         return ""
-    reason = _other_reading(small) if small is not None and small.left.any() else ""
+    reason = other_reading(small) if small is not None and small.left.any() else ""
     return reason or (
         f"only {fitting:.1%} of the disparities fit the images: are they of this pair, of its left image, and in px?"
     )
@@ -361,87 +353,3 @@ def blue_tissue(small: SmallPair) -> str:
     if not len(colors) or np.mean(colors[:, 2] > 1.1 * colors[:, 0]) < BLUE_SHARE:
         return ""
     return "the colours look like BGR, as from cv2.imread, not RGB: pass bgr=True, or image[..., ::-1]"
-
-
-# --- Readings of a pair -----------------------------------------------------------------------------------------------
-
-
-def _other_reading(small: SmallPair) -> str:
-    """In which way the images would match clearly better; empty if in none."""
-    left, right, lowest, highest = _searched(small)
-    half = left.shape[1] // 2
-    as_given = _matching_share(left, right, lowest, highest)
-    readings = {
-        "the scene looks farther than it may be: min_disparity (far_mm, --far) leaves out what is there":
-            (right, 0, lowest),
-        "the scene looks nearer than it may be: max_disparity (near_mm, --near) leaves out what is there":
-            (right, highest, half),
-        "left and right look swapped (or the cameras are turned towards each other: then set min_disparity below 0)":
-            (right, -half, min(lowest, 0)),
-        "one of the images looks mirrored": (right[:, ::-1], -half // 2, half // 2),
-        "one of the images looks upside down": (right[::-1], -half // 2, half // 2),
-        "one of the images looks turned by 180 degrees": (right[::-1, ::-1], -half // 2, half // 2),
-        **{
-            f"the right image looks about {abs(rows) * small.px} px {'lower' if rows > 0 else 'higher'} than the left "
-            "one: this pair does not look rectified": (_raised(right, rows), lowest, highest)
-            for rows in (-4, -3, -2, 2, 3, 4)
-        },
-    }  # fmt: skip
-    for text, (image, low, high) in readings.items():
-        if high > low and _matching_share(left, image, low, high) > CLEARLY_BETTER * as_given:
-            return text
-    return ""
-
-
-def _matches_by_chance(small: SmallPair) -> bool:
-    """Whether hardly more of the left image has a match than if the right one is mirrored or turned."""
-    left, right, lowest, highest = _searched(small)
-    others = (right[:, ::-1], right[::-1], right[::-1, ::-1])
-    by_chance = float(np.mean([_matching_share(left, other, lowest, highest) for other in others]))
-    return _matching_share(left, right, lowest, highest) < by_chance + CHANCE
-
-
-def _searched(small: SmallPair) -> tuple[Array, Array, int, int]:
-    """Both small copies in grey levels, and the lowest and highest disparity that is tried in them."""
-    left, right = (image.astype(np.float32) / small.grey for image in (small.left, small.right))
-    half = left.shape[1] // 2
-    lowest = int(np.clip(np.floor(small.smallest / small.px), -half, half - 1))
-    highest = int(np.clip(np.ceil(min(small.largest / small.px, half)), lowest + 1, half))
-    return left, right, lowest, highest
-
-
-def _raised(image: Array, rows: int) -> Array:
-    """The image moved up by ``rows``; what is missing repeats the border."""
-    return image[np.clip(np.arange(len(image)) + rows, 0, len(image) - 1)]
-
-
-def _matching_share(left: Array, right: Array, low: int, high: int) -> float:
-    """Share of the left pixels that have a match: each other's best by correlation, and so has a neighbour."""
-    correlation = _correlations(left, right, low, high)
-    width, shifts = left.shape[1], np.arange(low, high + 1)
-    best = correlation.argmax(2)
-    from_right = np.arange(width)[:, None] + shifts  # the left column of each right column and shift
-    other = correlation[:, np.clip(from_right, 0, width - 1), np.arange(len(shifts))]
-    other[:, (from_right < 0) | (from_right >= width)] = -1
-    there = np.clip(np.arange(width) - shifts[best], 0, width - 1)
-    back = np.take_along_axis(other.argmax(2), there, 1)
-    is_mutual = (np.abs(back - best) <= 1) & (correlation.max(2) > _ALIKE)
-    agrees = (np.abs(np.diff(best, axis=1)) <= 1) & is_mutual[:, 1:] & is_mutual[:, :-1]
-    has_neighbour = np.zeros_like(is_mutual)
-    has_neighbour[:, 1:] |= agrees
-    has_neighbour[:, :-1] |= agrees
-    return float(has_neighbour.mean())
-
-
-def _correlations(left: Array, right: Array, low: int, high: int) -> Array:
-    """Correlation (h, w, shifts) of windows around left column x and right column x - shift; -1 beyond the border."""
-    columns = np.arange(left.shape[1])[:, None] - np.arange(low, high + 1)
-    inside = (columns >= 0) & (columns < left.shape[1])
-    columns = np.clip(columns, 0, left.shape[1] - 1)
-    left_mean, right_mean = window_means(left), window_means(right)
-    left_variance = window_means(left * left) - left_mean**2
-    right_variance = window_means(right * right) - right_mean**2
-    covariance = window_means(left[..., None] * right[:, columns]) - left_mean[..., None] * right_mean[:, columns]
-    found = covariance / np.sqrt(np.maximum(left_variance[..., None] * right_variance[:, columns], NOISE))
-    found[:, ~inside] = -1
-    return np.asarray(found)
