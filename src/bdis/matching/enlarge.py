@@ -70,6 +70,7 @@ class Enlarge:
             self._fields += [(self._disparity, "values", 0), (self._in_place_of_probability, "values", 1)]
         if wants_variance:
             self._fields.append((self.result_variance, "values", 2))
+        self._records = list(dict.fromkeys(record for record, _, _ in self._fields))
         streams = [False] * len(between) + [self._memory.streaming]
         # Disparity and probability, from the finest level to the result: from, to, and whether past the caches.
         self._maps: list[tuple[Maps, Maps, bool]] = []
@@ -97,7 +98,7 @@ class Enlarge:
 
     def release(self) -> None:
         """Let go of the result: its memory can be used again as soon as the caller lets go of it, too."""
-        for record, _, _ in self._fields:
+        for record in self._records:
             record.release()
 
     def run(self, has_hidden: bool, crew: Crew) -> None:

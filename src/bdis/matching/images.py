@@ -143,16 +143,14 @@ def is_plain(image: Any) -> bool:
 
     Examples
     --------
-    >>> is_plain(np.zeros((48, 64), np.uint8)), is_plain(np.zeros((48, 64), np.uint8)[:, ::2])
+    >>> both = np.zeros((48, 128), np.uint8)
+    >>> is_plain(both[:, 64:]), is_plain(both[:, ::2])
     (True, False)
     """
-    return (
-        type(image) is np.ndarray
-        and image.dtype is _BYTE
-        and image.ndim == 2
-        and image.flags.c_contiguous
-        and min(image.shape) >= MIN_SIDE_PX
-    )
+    if type(image) is not np.ndarray or image.dtype is not _BYTE or image.ndim != 2:
+        return False
+    (height, width), (row_bytes, pixel_bytes) = image.shape, image.strides
+    return height >= MIN_SIDE_PX and width >= MIN_SIDE_PX and row_bytes >= width and pixel_bytes == 1
 
 
 def check_image(given: Any, name: str, *, bgr: bool = False) -> Array:

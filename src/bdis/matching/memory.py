@@ -1,7 +1,7 @@
 """Memory that is allocated once: buffers of the stages, and large results."""
 
 import math
-import sys
+from sys import getrefcount
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,7 +16,7 @@ MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
 
 # How many references an array has when a single view is left of it, the one that is asked for it here.
 _VIEW = np.empty(1)[:]
-UNSEEN = sys.getrefcount(_VIEW.base)
+UNSEEN = getrefcount(_VIEW.base)
 
 
 class Arena:
@@ -112,7 +112,7 @@ class ResultMemory:
             return arrays, [address_of_float32.function(array) for array in arrays]
         for held in self._held:
             # Every view of an array, and every view of a view, refers to the array that owns the memory.
-            if sys.getrefcount(held[0].base) == UNSEEN:
+            if getrefcount(held[0].base) == UNSEEN:
                 break
         else:
             held = self._new_maps(count)

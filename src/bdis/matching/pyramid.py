@@ -82,6 +82,7 @@ class Pyramid:
         white = 255 * intensity_scale
         self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32), factor=1.0, white=white) for _ in SIDES]
         self._given: list[Pixels] = []
+        self._taken: list[ByteImage] | list[FloatImage] = self._bytes  # those of the two that have the pair
         self._masks: list[Array | None] = [None, None]
         self.bits: int | None = None
         self._told_white: float | None = None
@@ -128,7 +129,7 @@ class Pyramid:
         """As `_take`, with nothing to ask."""
         self._given = [Pixels(left, 1, 255.0), Pixels(right, 1, 255.0)]
         self.bits, self._told_white, self._colors = 8, None, None
-        address_of = address_of_uint8.function
+        self._taken, address_of = self._bytes, address_of_uint8.function
         self._bytes[0].aim("pixels", left, address_of(left))
         self._bytes[1].aim("pixels", right, address_of(right))
 
@@ -141,16 +142,17 @@ class Pyramid:
         is_told = bits is None and images[0].dtype != np.uint8 and brightest > 1
         self._told_white = brightest if is_told else None
         self._colors = _some_colors(images[0], brightest)
-        for side, given in enumerate(self._given):
+        for given, as_bytes, as_floats in zip(self._given, self._bytes, self._floats):
             if given.channels:
-                self._bytes[side].update(pixels=given.values)
+                as_bytes.update(pixels=given.values)
             else:
-                self._floats[side].update(pixels=given.values, factor=255 * self._scale / brightest)
+                as_floats.update(pixels=given.values, factor=255 * self._scale / brightest)
+        self._taken = self._bytes if self._given[0].channels else self._floats
 
     def release(self) -> None:
         """Let go of the pair."""
-        for side, given in enumerate(self._given):
-            (self._bytes if given.channels else self._floats)[side].release()
+        for record in self._taken:
+            record.release()
         self._given, self._masks = [], [None, None]
 
     def small_pair(self, moved: dict[int, tuple[float, float]]) -> SmallPair:

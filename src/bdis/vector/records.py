@@ -160,6 +160,7 @@ class Record(int):
     """
 
     fields: ClassVar[dict[str, Field]]
+    array_words: ClassVar[list[tuple[str, int]]]  # the first word of each array
     numba_type: ClassVar["RecordType"]
     for_members: ClassVar[list[Any] | None] = None
     _words: memoryview
@@ -170,6 +171,7 @@ class Record(int):
         names = [name for name in hints if name not in Record.__annotations__]
         kinds = [getattr(hints[name], "__metadata__", [hints[name]])[0] for name in names]
         cls.fields = {name: Field(kind, _WORDS * k) for k, (name, kind) in enumerate(zip(names, kinds))}
+        cls.array_words = [(name, field.word) for name, field in cls.fields.items() if type(field.kind) is ArrayKind]
         cls.numba_type = RecordType(cls)
 
     def __new__(cls, **values: Any) -> "Record":
@@ -214,10 +216,9 @@ class Record(int):
 
     def release(self) -> None:
         """Let go of the arrays, until the next update: they live no longer than others keep them."""
-        for name, field in self.fields.items():
-            if type(field.kind) is ArrayKind:
-                self._words[field.word] = 0
-                self.__dict__[name] = None
+        words, values = self._words, self.__dict__
+        for name, word in self.array_words:
+            words[word], values[name] = 0, None
 
     def _number(self, name: str, kind: type, value: Any) -> int:
         if not isinstance(value, kind) and not (kind is float and isinstance(value, int)):
