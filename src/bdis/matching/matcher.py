@@ -221,7 +221,7 @@ class StereoMatcher:
         images = check_pair(*pair, bgr=bgr)
         if previous is not None:
             check_previous(previous, images[0])
-        stages = self._stages_for(*images[0].shape[:2])
+        stages = self._stages_for(images[0].shape[:2])
         self._stages = None  # until they are done: what an error or an interrupt leaves behind is not used again
         arrays = stages.begin(images, masks, previous)
         if not self._is_prepared:
@@ -259,9 +259,9 @@ class StereoMatcher:
         fixed = np.nan_to_num(disparity * np.float32(16), nan=unknown)
         return np.asarray(np.rint(np.clip(fixed, -32768, 32767)), np.int16)
 
-    def _stages_for(self, height: int, width: int) -> Stages:
+    def _stages_for(self, size: tuple[int, int]) -> Stages:
         """Buffers are made once per image size."""
-        if self._stages is None or self._stages.size != (height, width):
-            self._stages = Stages(height, width, self.settings)
+        if self._stages is None or self._stages.size != size:
+            self._stages = Stages(*size, self.settings)
             self._is_prepared = False
         return self._stages

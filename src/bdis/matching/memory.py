@@ -1,17 +1,22 @@
 """Memory that is allocated once: buffers of the stages, and large results."""
 
 import math
-import weakref
+from sys import getrefcount
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ..common.arrays import Array
+from ..vector.records import address_of_float32
 
 CACHE_LINE = 64  # bytes
 LARGE_PIXELS = 1_000_000  # a result of 8 MB does not stay in the caches anyway
 KEPT_PIXELS = 30_000  # what is larger than 120 kB the system takes back when it is freed, and clears before it gives it
 MAX_HELD_RESULTS = 2  # one that the caller looks at while the next is made
+
+# How many references an array has when a single view is left of it, the one that is asked for it here.
+_VIEW = np.empty(1)[:]
+UNSEEN = getrefcount(_VIEW.base)
 
 
 class Arena:
@@ -98,27 +103,28 @@ class ResultMemory:
         self._is_kept = height * width >= KEPT_PIXELS
         is_large = height * width >= LARGE_PIXELS
         self.streaming = self._is_kept and is_large and width % (2 * CACHE_LINE // 4) == 0
-        self._held: list[tuple[memoryview, weakref.ref[Array]]] = []  # those used last come first
+        self._held: list[tuple[Array, list[int]]] = []  # the maps of a result, and where each begins
 
-    def arrays(self, count: int) -> list[Array]:
-        """``count`` arrays of float32, shape (height, width)."""
+    def arrays(self, count: int) -> tuple[list[Array], list[int]]:
+        """``count`` arrays of float32, shape (height, width), and where each begins."""
         if not self._is_kept:
-            return [np.empty(self._shape, np.float32) for _ in range(count)]
-        for k, (_, lease_before) in enumerate(self._held):
-            if lease_before() is None:
-                block = self._held.pop(k)[0]
+            arrays = [np.empty(self._shape, np.float32) for _ in range(count)]
+            return arrays, [address_of_float32.function(array) for array in arrays]
+        for held in self._held:
+            # Every view of an array, and every view of a view, refers to the array that owns the memory.
+            if getrefcount(held[0].base) == UNSEEN:
                 break
         else:
-            block = self._new_block(count)
-            del self._held[MAX_HELD_RESULTS - 1 :]
-        # Every view of the result refers to the lease, so the lease lives as long as anybody can see the memory.
-        lease = np.frombuffer(block, np.float32)
-        self._held.insert(0, (block, weakref.ref(lease)))
-        arrays = lease.reshape(count, *self._shape)
-        return [arrays[k] for k in range(count)]
+            held = self._new_maps(count)
+            self._held = [held, *self._held[: MAX_HELD_RESULTS - 1]]
+        maps, addresses = held
+        return [maps[k] for k in range(count)], addresses
 
-    def _new_block(self, count: int) -> memoryview:
-        """Memory for ``count`` arrays, from a cache line on."""
-        size = 4 * count * math.prod(self._shape)
-        block = np.empty(size + CACHE_LINE, np.uint8)
-        return block[-block.ctypes.data % CACHE_LINE :][:size].data
+    def _new_maps(self, count: int) -> tuple[Array, list[int]]:
+        """New memory for ``count`` arrays, from a cache line on."""
+        size = 4 * math.prod(self._shape)
+        block = np.empty(count * size + CACHE_LINE, np.uint8)
+        aligned = block[-block.ctypes.data % CACHE_LINE :][: count * size]
+        first = aligned.ctypes.data
+        maps = aligned.view(np.float32).reshape(count, *self._shape)
+        return maps, [first + k * size for k in range(count)]

@@ -11,7 +11,7 @@ from ..vector.crew import Crew
 from ..vector.records import address_of_uint8
 from ..vector.repeated import Repeated, make_calls
 from . import kernels
-from .images import PixelReader, Pixels, check_mask
+from .images import PixelReader, Pixels, check_mask, is_plain
 from .kernels.layout import PAD, image_stride
 from .kernels.pyramid import ByteImage, FloatImage, Image, Seen, Views
 from .levels import halved
@@ -82,6 +82,7 @@ class Pyramid:
         white = 255 * intensity_scale
         self._floats = [FloatImage(pixels=np.zeros((1, 1), np.float32), factor=1.0, white=white) for _ in SIDES]
         self._given: list[Pixels] = []
+        self._taken: list[ByteImage] | list[FloatImage] = self._bytes  # those of the two that have the pair
         self._masks: list[Array | None] = [None, None]
         self.bits: int | None = None
         self._told_white: float | None = None
@@ -113,29 +114,45 @@ class Pyramid:
 
     def read(self, images: tuple[Array, Array], masks: tuple[Any, Any]) -> None:
         """Take a pair, checked, and what the user says was seen of it; before `run`."""
-        read, bits = self._reader.read, self._settings.bits
-        self._given = [read(images[0], "left", bits), read(images[1], "right", bits)]
+        if is_plain(images[0]) and is_plain(images[1]):
+            self._take_plain(*images)
+        else:
+            self._take(images)
         self._masks = [None, None]
         if masks[0] is not None or masks[1] is not None:
             self._masks = [
                 None if mask is None else check_mask(mask, f"{name}_mask", images[0].shape[:2])
                 for mask, name in zip(masks, SIDES)
             ]
+
+    def _take_plain(self, left: Array, right: Array) -> None:
+        """As `_take`, with nothing to ask."""
+        self._given = [Pixels(left, 1, 255.0), Pixels(right, 1, 255.0)]
+        self.bits, self._told_white, self._colors = 8, None, None
+        self._taken, address_of = self._bytes, address_of_uint8.function
+        self._bytes[0].aim("pixels", left, address_of(left))
+        self._bytes[1].aim("pixels", right, address_of(right))
+
+    def _take(self, images: tuple[Array, Array]) -> None:
+        """Hand the kernels a pair that they can read, with what was told from its pixels."""
+        read, bits = self._reader.read, self._settings.bits
+        self._given = [read(images[0], "left", bits), read(images[1], "right", bits)]
         brightest = max(self._given[0].white, self._given[1].white)
         self.bits = None if brightest == 1 else int(brightest).bit_length()
         is_told = bits is None and images[0].dtype != np.uint8 and brightest > 1
         self._told_white = brightest if is_told else None
         self._colors = _some_colors(images[0], brightest)
-        for side, given in enumerate(self._given):
+        for given, as_bytes, as_floats in zip(self._given, self._bytes, self._floats):
             if given.channels:
-                self._bytes[side].update(pixels=given.values)
+                as_bytes.update(pixels=given.values)
             else:
-                self._floats[side].update(pixels=given.values, factor=255 * self._scale / brightest)
+                as_floats.update(pixels=given.values, factor=255 * self._scale / brightest)
+        self._taken = self._bytes if self._given[0].channels else self._floats
 
     def release(self) -> None:
         """Let go of the pair."""
-        for side, given in enumerate(self._given):
-            (self._bytes if given.channels else self._floats)[side].release()
+        for record in self._taken:
+            record.release()
         self._given, self._masks = [], [None, None]
 
     def small_pair(self, moved: dict[int, tuple[float, float]]) -> SmallPair:
