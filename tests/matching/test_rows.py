@@ -117,23 +117,26 @@ def test_unseen_pixels_are_left_out(size):
     np.testing.assert_array_equal(around.found[:, : size[1]], reference)
 
 
-def row_sums(height, spread):
-    return RowSums(sums=np.full((-(-height // 4), 8), np.nan, np.float32), spread=spread, grey=16.0)
+def row_sums(height, spread, levels=1):
+    return RowSums(sums=np.full((-(-height // 4), 8), np.nan, np.float32), spread=spread, grey=16.0, levels=levels)
 
 
+@pytest.mark.parametrize("levels", [0, 1])
 @pytest.mark.parametrize(("halvings", "every"), [(0, 1), (1, 1), (1, 2)])
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_measured_rows(size, halvings, every):
+def test_measured_rows(size, halvings, every, levels):
     height, width = size
     left, right = blotches(height, width + 9)[:, 9:], blotches(height, width + 9)[:, :width]
     noise = np.random.default_rng(5).normal(0, 30, (2, *size))
     left, right = (np.rint(image + more).astype(np.int16) for image, more in zip((left, right), noise))
     coarse = random_disparity((-(-height // 2**halvings), -(-width // 2**halvings)))
     coarse = np.where(np.isnan(coarse), np.nan, 0.1 * coarse - 9 / 2**halvings).astype(np.float32).astype(float)
-    rows = row_sums(height, 0.04)
+    rows = row_sums(height, 0.04, levels)
     kernels.measure_rows(level_of(left), level_of(right), map_of(coarse), halvings, every, rows, alone())
     disparity = 2**halvings * coarse.repeat(2**halvings, 0).repeat(2**halvings, 1)[:height, :width]
-    reference = naive_rows.normal_equations(left.astype(float), right.astype(float), disparity, 16.0, 0.04, every)
+    reference = naive_rows.normal_equations(
+        left.astype(float), right.astype(float), disparity, 16.0, 0.04, every, is_levelled=bool(levels)
+    )
     assert reference[0] > 10
     assert size[1] < 60 or reference[5] > 0
     np.testing.assert_allclose(rows.sums[:, :7].sum(0), reference, rtol=1e-3, atol=1e-3 * reference[0])
