@@ -225,9 +225,10 @@ class Rows:
             estimate = line(sums, spread**2, 2**level, known, tilted=True)
             estimate = estimate if abs(2 * estimate[1] / self.width) < MAX_TILT else NOTHING
             steps = abs(estimate[0] - known[0]), abs(estimate[1] - known[1])
-            if level == finer and (max(abs(estimate[0]), abs(estimate[1])) < limits[0] / 2 or max(steps) < STAYS):
+            is_little = abs(estimate[0]) < limits[0][0] / 2 and abs(estimate[1]) < limits[1][0] / 2
+            if level == finer and (is_little or max(steps) < STAYS):
                 break
-        if not above(estimate[1], estimate[3], limits):
+        if not above(estimate[1], estimate[3], limits[1]):
             estimate = line(sums, spread**2, 2**level, known, tilted=False)
         return estimate
 
@@ -244,16 +245,17 @@ class Rows:
         if (number == self.first or self.was_wrong) and self.correct(number, disparity):
             return True
         if number == last:
-            sums = self.measure(number, number, disparity, ROUNDS[-1] ** 2, NOTHING, is_levelled=False)
-            self.uneven = unevenness(sums, ROUNDS[-1] ** 2, 2**number)
+            finest = max(self.first - 1, self.finest)  # that is measured, though it may not be searched
+            sums = self.measure(number, finest, disparity, ROUNDS[-1] ** 2, NOTHING, is_levelled=False)
+            self.uneven = unevenness(sums, ROUNDS[-1] ** 2, 2**finest)
         return False
 
     def correct(self, number, disparity):
         """Move what is wrong; true if it was so much that coarser levels shall be searched again."""
-        limits = REST if self.was_wrong else FIRST
+        limits = [REST if self.was_wrong and value else FIRST for value in (self.offset, self.tilt)]
         offset, border, *errors = self.estimate(number, disparity, limits)
         tilt = 2 * border / self.width
-        if above(offset, errors[0], limits) or above(border, errors[1], limits):
+        if above(offset, errors[0], limits[0]) or above(border, errors[1], limits[1]):
             is_far = abs(offset) + abs(border) > AGAIN and not self.was_far
             self.move(*self.without_traces(self.offset + offset, self.tilt + tilt))
             self.was_wrong, self.was_far = True, self.was_far or is_far

@@ -33,7 +33,7 @@ FIRST_LEVEL = 2  # whose disparities are the first to be measured with, if the s
 MIN_PX = 0.1  # at the centre, or what a tilt adds at the border: less is not corrected; 0.05 makes no difference, 0.2
 # leaves more uncorrected
 MIN_ERRORS = 4.0  # standard errors of the estimate, likewise; 2 corrects every fourth pair that needs nothing
-MIN_REST_PX = 0.02  # the same once something was wrong: the rest of it
+MIN_REST_PX = 0.02  # the same of an offset, or a tilt, that is corrected already: the rest of it
 MIN_REST_ERRORS = 2.0
 SPREADS = 0.4, 0.2, 0.1  # px of the level, how much windows may differ in each round; doubled: 15 % more error of the
 # offset
@@ -46,6 +46,9 @@ MAX_TILT = 0.06  # px per px; `shift_rows` allows for less than 1 / 16
 MIN_WINDOWS = 16.0  # number of windows that must say something
 MIN_WIDTH = 0.1  # of half the width of the image, standard deviation of their columns; else no tilt is estimated
 FOLLOW = 0.2  # share of what is missing that the next frame of a video makes up for
+
+
+Limits = tuple[tuple[float, float], tuple[float, float]]  # px and standard errors of the offset, and of the tilt
 
 
 class RowEstimate(NamedTuple):
@@ -66,12 +69,17 @@ class RowEstimate(NamedTuple):
     offset_error: float
     border_error: float
 
-    def is_above(self, min_px: float, min_errors: float) -> tuple[bool, bool]:
-        """Whether the offset, and the tilt, are larger than ``min_px`` and than so many standard errors."""
+    def is_above(self, limits: Limits) -> tuple[bool, bool]:
+        """Whether the offset, and the tilt, are larger than their limits."""
+        (offset_px, offset_errors), (border_px, border_errors) = limits
         return (
-            abs(self.offset) > max(min_px, min_errors * self.offset_error),
-            abs(self.border) > max(min_px, min_errors * self.border_error),
+            abs(self.offset) > max(offset_px, offset_errors * self.offset_error),
+            abs(self.border) > max(border_px, border_errors * self.border_error),
         )
+
+    def is_far_below(self, limits: Limits) -> bool:
+        """Whether both are less than half of what counts."""
+        return 2 * abs(self.offset) < limits[0][0] and 2 * abs(self.border) < limits[1][0]
 
 
 NOTHING = RowEstimate(0.0, 0.0, np.inf, np.inf)
@@ -235,15 +243,16 @@ class RowAlignment:
         if (number == self._first or self._was_wrong) and self._correct(number, found, has_hidden, crew):
             return True
         if number == self._last:
-            self._measure(number, SPREADS[-1], NOTHING, found, 0, crew, levels=0)
-            self.uneven_px2 = unevenness(self._rows[number], 2.0**number)
+            finest = min(self._rows)
+            self._measure(finest, SPREADS[-1], NOTHING, found, number - finest, crew, levels=0)
+            self.uneven_px2 = unevenness(self._rows[finest], 2.0**finest)
         return False
 
     def _correct(self, number: int, found: Map, has_hidden: bool, crew: Crew) -> bool:
         """Move the right image by what is missing, if anything is; whether coarser levels shall be searched again."""
-        limits = (MIN_REST_PX, MIN_REST_ERRORS) if self._was_wrong else (MIN_PX, MIN_ERRORS)
+        limits = self._limits()
         missing = self._estimate(number, found, limits, crew)
-        if any(missing.is_above(*limits)):
+        if any(missing.is_above(limits)):
             is_far = not self._was_far and abs(missing.offset) + abs(missing.border) > SEARCH_AGAIN_PX
             total = self._without_traces(self.offset + missing.offset, self.tilt + self._tilt(missing.border))
             self._move(*total, max(self._right) if is_far else number, has_hidden, crew)
@@ -253,6 +262,12 @@ class RowAlignment:
         if self._is_next and number == self._first and not self._was_wrong:
             self._follow(missing)
         return False
+
+    def _limits(self) -> Limits:
+        """What counts as missing: of what this match has corrected already, its rest."""
+        first, rest = (MIN_PX, MIN_ERRORS), (MIN_REST_PX, MIN_REST_ERRORS)
+        has_offset, has_tilt = (self._was_wrong and value != 0 for value in (self.offset, self.tilt))
+        return rest if has_offset else first, rest if has_tilt else first
 
     def _follow(self, missing: RowEstimate) -> None:
         """In a video: the next frame makes up for a part of what was missing in this one."""
@@ -274,7 +289,7 @@ class RowAlignment:
         """Change with every column of what changes by ``border`` from the centre to the border."""
         return 2 * border / self._width
 
-    def _estimate(self, number: int, found: Map, limits: tuple[float, float], crew: Crew) -> RowEstimate:
+    def _estimate(self, number: int, found: Map, limits: Limits, crew: Crew) -> RowEstimate:
         """What is missing, in rounds until it stays.
 
         The first time two on this level, then on the next finer one, if there is one: it has four times as many
@@ -290,12 +305,10 @@ class RowAlignment:
             estimate = self._measure(level, spread, known, found, number - level, crew)
             if level != finer:
                 continue
-            if max(abs(estimate.offset), abs(estimate.border)) < limits[0] / 2:
-                break
             step = max(abs(estimate.offset - known.offset), abs(estimate.border - known.border))
-            if step < MIN_STEP_PX:
+            if step < MIN_STEP_PX or estimate.is_far_below(limits):
                 break
-        if not estimate.is_above(*limits)[1]:
+        if not estimate.is_above(limits)[1]:
             estimate = solve(self._rows[level], 2.0**level, known, tilted=False)
         return estimate
 
