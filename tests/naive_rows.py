@@ -209,7 +209,7 @@ class Rows:
         right = np.clip(np.floor(right + 0.5), 0, 255 * self.settings.intensity_scale)
         times = 2 ** (number - level)
         fine = times * disparity.repeat(times, 0).repeat(times, 1)[: left.shape[0], : left.shape[1]]
-        every = 1 if level == self.first else 2
+        every = 1 if level == self.first or self.was_wrong else 2
         return normal_equations(
             left, right, fine, self.settings.intensity_scale, spread, every, is_levelled=is_levelled
         )

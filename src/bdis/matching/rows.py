@@ -322,7 +322,7 @@ class RowAlignment:
             kernels.shift_rows(right, self._moved[level], self._shift, crew)
             right = self._moved[level]
         rows.update(spread=spread * spread, levels=levels)
-        every = 1 if level == self._first else 2  # half of the windows are enough where there are many
+        every = 1 if level == self._first or self._was_wrong else 2  # half of many windows are enough to see it
         kernels.measure_rows(self._left[level], right, found, halvings, every, rows, crew)
         estimate = solve(rows, 2.0**level, known)
         return estimate if abs(self._tilt(estimate.border)) < MAX_TILT else NOTHING
