@@ -250,7 +250,8 @@ def test_rows_that_are_far_off_cost_no_pixels_for_good(offset):
     """Coarse levels that were searched with such rows had lost 4 % of this one, which finer ones did not find again."""
     name, options = SCENES[2]
     pair = render(name, 480, 640, **options)
-    plain, result = (bdis.StereoMatcher().match(pair.left, right) for right in (pair.right, lowered(pair.right, offset)))
+    rights = pair.right, lowered(pair.right, offset)
+    plain, result = (bdis.StereoMatcher().match(pair.left, right) for right in rights)
     assert abs(result.row_offset - offset) < 0.05
     assert result.coverage > plain.coverage - 0.003
     assert median_error(result, pair) < 1.1 * median_error(plain, pair)
@@ -258,7 +259,7 @@ def test_rows_that_are_far_off_cost_no_pixels_for_good(offset):
 
 @pytest.mark.parametrize(("seed", "smoke"), [(881, 0.3), (882, 0.3), (885, 0.3), (886, 0.1)])
 def test_smoke_does_not_look_like_rows_that_differ(seed, smoke):
-    """Its slopes are not in the place where the wall is; it seemed to lie up to 0.3 px lower, and 0.7 px at a border."""
+    """Its slopes are not where the wall is; rows seemed to be 0.3 px lower, and 0.7 px at a border."""
     pair = render("colon", seed=seed, disparity_px=30, smoke=smoke)
     result = bdis.StereoMatcher().match(pair.left, pair.right)
     assert (result.row_offset, result.row_tilt) == (0.0, 0.0)

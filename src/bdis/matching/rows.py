@@ -32,11 +32,11 @@ FIRST_LEVEL = 2  # whose disparities are the first to be measured with, if the s
 # What halving and doubling each of these does was measured: docs/constants.md.
 MIN_PX = 0.1  # at the centre, or what a tilt adds at the border: less is not corrected; 0.05 makes no difference, 0.2
 # leaves more uncorrected
-MIN_ERRORS = 4.0  # standard errors of the estimate, likewise; 2 corrects every fourth pair that needs nothing
+MIN_ERRORS = 4.0  # standard errors of the estimate, likewise; 8 leaves more uncorrected
 MIN_REST_PX = 0.02  # the same of an offset, or a tilt, that is corrected already: the rest of it
 MIN_REST_ERRORS = 2.0
-SPREADS = 0.4, 0.2, 0.1  # px of the level, how much windows may differ in each round; doubled: 15 % more error of the
-# offset
+SPREADS = 0.4, 0.2, 0.1  # px of the level, how much windows may differ in each round; doubled: 30 % more error of the
+# offset on rendered scenes; halved: four times as much on sets 30 and 31
 MOST_ROUNDS = 12  # with the last of these, until the estimate stays
 MIN_STEP_PX = 0.01  # of the estimate from round to round: if it changes less, it stays
 SEARCH_AGAIN_PX = 0.75  # missing at a border: coarser levels, searched with such rows, have lost pixels for good

@@ -10,8 +10,8 @@ that are far from the present one count less.
 
 The difference of brightness is a plane over the window.  Smoke is smooth and moves otherwise than the wall behind it,
 so that the difference of both images has its gradient along x in it, wherever the disparity is that of the wall; where
-its streaks are oblique, a constant alone would leave a slope that looks as if rows were off, with the same sign wherever
-the streaks run alike.
+its streaks are oblique, a constant alone would leave a slope that looks as if rows were off, with the same sign
+wherever the streaks run alike.
 
 What v still lacks at a window is noise, unless others near it say the same: the products of two windows of a row, 16
 or 32 px of the level apart, tell how uneven the rows are, which no straight line corrects.  Windows beside each other
@@ -140,8 +140,8 @@ def differences(left, right, disparity, y, x, width):
 def without_slopes(sums, products, slopes):
     """The ``products`` of gx, gy and r about their means, without what is a slope along columns or rows of the window.
 
-    ``sums`` are one over the number of pixels and the sums of gx, gy and r; ``slopes`` those of columns c and rows d, of
-    their products with themselves, and with gx, gy and r, not yet summed over the window.
+    ``sums`` are one over the number of pixels and the sums of gx, gy and r; ``slopes`` those of columns c and rows d,
+    of their products with themselves, and with gx, gy and r, not yet summed over the window.
     """
     share_of_mean, sx, sy, sr = sums
     xx, xy, yy, xr, yr, rr = products
