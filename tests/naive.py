@@ -391,6 +391,28 @@ def enlarge(found, shape, settings):
     return disparity, probability, variance
 
 
+def search(levels, rows, settings):
+    """From coarse to fine [III-A to III-D, III-F]; beyond the paper from the beginning again if rows were far off.
+
+    Returns the finest level, what its patches found, and its labels, if it has some.
+    """
+    *coarser, finest = levels
+    found = labels = None
+    for level in coarser:
+        solve = label_level if found is not None and has_labels(settings) else solve_level
+        found = solve(level.moved(rows), found, settings)
+        if rows.look(level.number, found.disparity):
+            return search(levels, rows, settings)
+    if has_labels(settings) and found is not None:  # beyond the paper: the finest level has labels and patches
+        labels = label_level(finest.moved(rows), found, settings)
+        if rows.look(finest.number, labels.disparity):
+            return search(levels, rows, settings)
+    found = solve_level(finest.moved(rows), found, settings)
+    if labels is None and rows.look(finest.number, found.disparity):
+        return search(levels, rows, settings)
+    return finest.moved(rows), found, labels
+
+
 def match(left, right, settings, previous=None, masks=(None, None)):
     """Disparity, probability, variance and memory of a uint8 pair.
 
@@ -411,25 +433,10 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     """
     seen = [(brightness(image) > 0) & (True if mask is None else mask) for image, mask in zip((left, right), masks)]
     levels = levels_of(left, right, seen, settings)
-    *coarser, finest = (level for level in levels if level.number >= settings.finest_level)
-    coarsest = max([level.number for level in coarser if not level.is_start], default=finest.number)
+    levels = [level for level in levels if level.number >= settings.finest_level]
+    coarsest = max([level.number for level in levels[:-1] if not level.is_start], default=levels[-1].number)
     rows = naive_rows.Rows((left, right), seen, coarsest, settings, previous)  # beyond the paper
-
-    found = None
-    for level in coarser:  # coarse to fine [III-A to III-D, III-F]
-        solve = label_level if found is not None and has_labels(settings) else solve_level
-        found = solve(level.moved(rows), found, settings)
-        rows.look(level.number, found.disparity)
-    finest = finest.moved(rows)
-    labels = None
-    if has_labels(settings) and found is not None:  # beyond the paper: the finest level has labels and patches
-        labels = label_level(finest, found, settings)
-        rows.look(finest.number, labels.disparity)
-        finest = finest.moved(rows)
-    found = solve_level(finest, found, settings)
-    if labels is None:
-        rows.look(finest.number, found.disparity)
-        finest = finest.moved(rows)
+    finest, found, labels = search(levels, rows, settings)
 
     if has_surface(settings):  # beyond the paper
         found = solve_surface(finest, found, settings)

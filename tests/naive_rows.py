@@ -12,7 +12,10 @@ MIN_KNOWN = 24  # px of a window
 NOISE = 0.1  # grey levels^2
 STIFFNESS = 0.25  # (grey levels / px)^2 per px
 NEAR = 3  # rows
-ROUNDS = 0.4, 0.2, 0.1, 0.1  # px of the level, spread of the windows in each round
+ROUNDS = 0.4, 0.2, 0.1  # px of the level, spread of the windows in each round
+MOST_ROUNDS = 12  # with the last of these
+STAYS = 0.01  # px, an estimate that changes less
+AGAIN = 0.75  # px at a border, above which coarser levels are searched again
 FIRST = 0.1, 4.0  # px and standard errors above which the first estimate counts
 REST = 0.02, 2.0  # the same of the second
 MAX_TILT = 0.06  # px per px
@@ -68,12 +71,13 @@ def leave_out_unseen(disparity, seen_left, seen_right):
     return out
 
 
-def windows(left, right, disparity, grey, every):
+def windows(left, right, disparity, grey, every, is_levelled):
     """Per window with enough pixels: its first row and middle column, what v lacks, and the information about it.
 
     Only one in ``every`` rows of windows is looked at.
 
-    Least squares of ``left - right = gradient_x e + gradient_y v + brightness``, e and the brightness eliminated.
+    Least squares of ``left - right = gradient_x e + gradient_y v + brightness``, e and the brightness eliminated.  If
+    ``is_levelled`` the brightness is a plane over the window, else a constant.
     """
     height, width = left.shape
     found = []
@@ -87,23 +91,25 @@ def windows(left, right, disparity, grey, every):
                         value = np.interp(place, np.arange(width), right[y])
                         along = (left[y, min(x + 1, width - 1)] - left[y, max(x - 1, 0)]) / 2
                         down = (left[y + 1, x] - left[y - 1, x]) / 2
-                        pixels.append((left[y, x] - value, along, down))
+                        pixels.append((left[y, x] - value, along, down, 1, x, y))
             n = len(pixels)
             if n >= MIN_KNOWN:
-                r, gx, gy = (np.array(pixels) - np.mean(pixels, axis=0)).T
+                values, places = np.array(pixels)[:, :3], np.array(pixels)[:, 3 : 6 if is_levelled else 4]
+                r, gx, gy = (values - places @ np.linalg.lstsq(places, values)[0]).T
                 xx = gx @ gx + n * STIFFNESS * grey**2
                 texture, match = gy @ gy - (gx @ gy) ** 2 / xx, gy @ r - (gx @ gy) * (gx @ r) / xx
                 missing = match / (texture + 1e-3 * grey**2)
-                noise = max(r @ r - (gx @ r) ** 2 / xx - match * missing, 0) / (n - 3) + NOISE * grey**2
+                rest = max(r @ r - (gx @ r) ** 2 / xx - match * missing, 0)
+                noise = rest / (n - 2 - places.shape[1]) + NOISE * grey**2
                 found.append((top, first + (WINDOW[1] - 1) / 2, missing, texture / noise))
     return np.array(found).reshape(-1, 4).T
 
 
-def normal_equations(left, right, disparity, grey, spread, every=1):
+def normal_equations(left, right, disparity, grey, spread, every=1, *, is_levelled=True):
     """Sums over all windows of the weight w, w x, w x^2, w v, w x v; x from -1 to 1 across the level.  And over two
     windows of a row that are two or four windows apart, of the product of their w, and of their w v.
     """
-    top, column, missing, information = windows(left, right, disparity, grey, every)
+    top, column, missing, information = windows(left, right, disparity, grey, every, is_levelled)
     x = (column + 0.5) * 2 / left.shape[1] - 1
     weight = information / (1 + spread * information)
     weight = weight / (1 + missing**2 * weight / 8) ** 2
@@ -172,7 +178,8 @@ class Rows:
         self.first = min(max(settings.finest_level + 1, 2), searched)
         self.width, self.settings = images[0].shape[1], settings
         self.estimates, self.is_next = settings.align_rows == "auto", previous is not None
-        self.was_wrong, self.offset, self.tilt, self.uneven = False, 0.0, 0.0, 0.0
+        self.was_wrong, self.was_far = False, False
+        self.offset, self.tilt, self.uneven = 0.0, 0.0, 0.0
         start = settings.row_offset, settings.row_tilt
         if self.is_next and self.estimates:
             start = previous.row_offset, previous.row_tilt
@@ -195,54 +202,69 @@ class Rows:
             self.right[n] = halve(self.right[n - 1])
             self.seen[n] = four_parents(self.seen[n - 1]).all(0)
 
-    def measure(self, number, level, disparity, spread, known):
+    def measure(self, number, level, disparity, spread, known, *, is_levelled=True):
         """The sums of a level, with the disparities of level ``number`` and the right image moved by what is known."""
         left, right = self.left[level], self.right[level]
         right = shift_rows(right, self.columns(level, known[0], 2 * known[1] / self.width))
         right = np.clip(np.floor(right + 0.5), 0, 255 * self.settings.intensity_scale)
         times = 2 ** (number - level)
         fine = times * disparity.repeat(times, 0).repeat(times, 1)[: left.shape[0], : left.shape[1]]
-        every = 1 if level == self.first else 2
-        return normal_equations(left, right, fine, self.settings.intensity_scale, spread, every)
+        every = 1 if level == self.first or self.was_wrong else 2
+        return normal_equations(
+            left, right, fine, self.settings.intensity_scale, spread, every, is_levelled=is_levelled
+        )
 
-    def estimate(self, number, disparity, is_first, limits):
+    def estimate(self, number, disparity, limits):
         """What is missing, with the disparities of level ``number``."""
-        finer = number - 1 if is_first and number > self.finest else number
+        finer = number - 1 if number == self.first and number > self.finest else number
+        rounds = [(number, ROUNDS[0]), (number, ROUNDS[1]), *[(finer, ROUNDS[2])] * MOST_ROUNDS]
         estimate = NOTHING
-        for k in range(0 if is_first else 1, 4):
-            level, known = number if k < 2 else finer, estimate
-            spread = ROUNDS[k] ** 2
-            sums = self.measure(number, level, disparity, spread, known)
-            estimate = line(sums, spread, 2**level, known, tilted=True)
+        for level, spread in rounds[1:] if self.was_wrong else rounds:
+            known = estimate
+            sums = self.measure(number, level, disparity, spread**2, known)
+            estimate = line(sums, spread**2, 2**level, known, tilted=True)
             estimate = estimate if abs(2 * estimate[1] / self.width) < MAX_TILT else NOTHING
-            if level == finer and max(abs(estimate[0]), abs(estimate[1])) < limits[0] / 2:
+            steps = abs(estimate[0] - known[0]), abs(estimate[1] - known[1])
+            is_little = abs(estimate[0]) < limits[0][0] / 2 and abs(estimate[1]) < limits[1][0] / 2
+            if level == finer and (is_little or max(steps) < STAYS):
                 break
-        if not above(estimate[1], estimate[3], limits):
-            estimate = line(sums, spread, 2**level, known, tilted=False)
-        self.uneven = unevenness(sums, spread, 2**level)
+        if not above(estimate[1], estimate[3], limits[1]):
+            estimate = line(sums, spread**2, 2**level, known, tilted=False)
         return estimate
 
     def look(self, number, disparity):
-        """After level ``number`` was searched: measure, and move what is wrong."""
-        is_first = number == self.first
-        if not self.estimates or not (is_first or number == self.first - 1 >= self.finest):
-            return
+        """After level ``number`` was searched: measure, and move what is wrong.
+
+        True if this and the coarser levels shall be searched again.
+        """
+        last = self.first - 1 if self.first - 1 >= max(self.settings.finest_level, self.finest) else self.first
+        if not self.estimates or number not in (self.first, last):
+            return False
         if self.has_hidden:
             disparity = leave_out_unseen(disparity, self.seen_left[number], self.seen[number])
-        if not is_first and not self.was_wrong:
-            sums = self.measure(number, number, disparity, ROUNDS[-1] ** 2, NOTHING)
-            self.uneven = unevenness(sums, ROUNDS[-1] ** 2, 2**number)
-            return
-        limits = FIRST if is_first else REST
-        offset, border, *errors = self.estimate(number, disparity, is_first, limits)
+        if (number == self.first or self.was_wrong) and self.correct(number, disparity):
+            return True
+        if number == last:
+            finest = max(self.first - 1, self.finest)  # that is measured, though it may not be searched
+            sums = self.measure(number, finest, disparity, ROUNDS[-1] ** 2, NOTHING, is_levelled=False)
+            self.uneven = unevenness(sums, ROUNDS[-1] ** 2, 2**finest)
+        return False
+
+    def correct(self, number, disparity):
+        """Move what is wrong; true if it was so much that coarser levels shall be searched again."""
+        limits = [REST if self.was_wrong and value else FIRST for value in (self.offset, self.tilt)]
+        offset, border, *errors = self.estimate(number, disparity, limits)
         tilt = 2 * border / self.width
-        if above(offset, errors[0], limits) or above(border, errors[1], limits):
+        if above(offset, errors[0], limits[0]) or above(border, errors[1], limits[1]):
+            is_far = abs(offset) + abs(border) > AGAIN and not self.was_far
             self.move(*self.without_traces(self.offset + offset, self.tilt + tilt))
-            self.was_wrong = True
-        elif is_first and self.is_next and np.isfinite(errors[0]):
+            self.was_wrong, self.was_far = True, self.was_far or is_far
+            return is_far
+        if number == self.first and not self.was_wrong and self.is_next and np.isfinite(errors[0]):
             offset = self.offset + FOLLOW * offset if self.offset else 0.0
             tilt = self.tilt + FOLLOW * tilt if self.tilt else 0.0
             self.offset, self.tilt = self.without_traces(offset, tilt)
+        return False
 
     def without_traces(self, offset, tilt):
         """0 where less than half of what counts."""

@@ -117,23 +117,41 @@ def test_unseen_pixels_are_left_out(size):
     np.testing.assert_array_equal(around.found[:, : size[1]], reference)
 
 
-def row_sums(height, spread):
-    return RowSums(sums=np.full((-(-height // 4), 8), np.nan, np.float32), spread=spread, grey=16.0)
+def test_a_slope_of_brightness_does_not_move_rows():
+    """Smoke that moves otherwise than the wall leaves one in every window."""
+    height, width = 96, 128
+    left = blotches(height, width)
+    slope = np.add.outer(40 * (np.arange(height) % 4), 25 * (np.arange(width) % 8)).astype(np.int16)
+    found = map_of(np.zeros((height, width)))
+    missing = []
+    for levels in (0, 1):
+        rows = row_sums(height, 0.04, levels)
+        kernels.measure_rows(level_of(left), level_of(left - slope), found, 0, 1, rows, alone())
+        weight, _, _, weighted = rows.sums[:, :4].sum(0)
+        missing.append(abs(weighted / weight))
+    assert missing[1] < 0.2 * missing[0]
 
 
+def row_sums(height, spread, levels=1):
+    return RowSums(sums=np.full((-(-height // 4), 8), np.nan, np.float32), spread=spread, grey=16.0, levels=levels)
+
+
+@pytest.mark.parametrize("levels", [0, 1])
 @pytest.mark.parametrize(("halvings", "every"), [(0, 1), (1, 1), (1, 2)])
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_measured_rows(size, halvings, every):
+def test_measured_rows(size, halvings, every, levels):
     height, width = size
     left, right = blotches(height, width + 9)[:, 9:], blotches(height, width + 9)[:, :width]
     noise = np.random.default_rng(5).normal(0, 30, (2, *size))
     left, right = (np.rint(image + more).astype(np.int16) for image, more in zip((left, right), noise))
     coarse = random_disparity((-(-height // 2**halvings), -(-width // 2**halvings)))
     coarse = np.where(np.isnan(coarse), np.nan, 0.1 * coarse - 9 / 2**halvings).astype(np.float32).astype(float)
-    rows = row_sums(height, 0.04)
+    rows = row_sums(height, 0.04, levels)
     kernels.measure_rows(level_of(left), level_of(right), map_of(coarse), halvings, every, rows, alone())
     disparity = 2**halvings * coarse.repeat(2**halvings, 0).repeat(2**halvings, 1)[:height, :width]
-    reference = naive_rows.normal_equations(left.astype(float), right.astype(float), disparity, 16.0, 0.04, every)
+    reference = naive_rows.normal_equations(
+        left.astype(float), right.astype(float), disparity, 16.0, 0.04, every, is_levelled=bool(levels)
+    )
     assert reference[0] > 10
     assert size[1] < 60 or reference[5] > 0
     np.testing.assert_allclose(rows.sums[:, :7].sum(0), reference, rtol=1e-3, atol=1e-3 * reference[0])
@@ -225,6 +243,28 @@ def test_rows_that_differ_hardly_cost_accuracy(scene, offset, tilt, most):
     assert (uncorrected.row_offset, uncorrected.row_tilt) == (0.0, 0.0)
     assert error < 0.6 * median_error(uncorrected, pair)
     assert result.coverage > plain.coverage - 0.01
+
+
+@pytest.mark.parametrize("offset", [3.0, -3.0])
+def test_rows_that_are_far_off_cost_no_pixels_for_good(offset):
+    """Coarse levels that were searched with such rows had lost 4 % of this one, which finer ones did not find again."""
+    name, options = SCENES[2]
+    pair = render(name, 480, 640, **options)
+    rights = pair.right, lowered(pair.right, offset)
+    plain, result = (bdis.StereoMatcher().match(pair.left, right) for right in rights)
+    assert abs(result.row_offset - offset) < 0.05
+    assert result.coverage > plain.coverage - 0.003
+    assert median_error(result, pair) < 1.1 * median_error(plain, pair)
+
+
+@pytest.mark.parametrize(("seed", "smoke"), [(881, 0.3), (882, 0.3), (885, 0.3), (886, 0.1)])
+def test_smoke_does_not_look_like_rows_that_differ(seed, smoke):
+    """Its slopes are not where the wall is; rows seemed to be 0.3 px lower, and 0.7 px at a border."""
+    pair = render("colon", seed=seed, disparity_px=30, smoke=smoke)
+    result = bdis.StereoMatcher().match(pair.left, pair.right)
+    assert (result.row_offset, result.row_tilt) == (0.0, 0.0)
+    moved = bdis.StereoMatcher().match(pair.left, lowered(pair.right, 0.5))
+    assert abs(moved.row_offset - 0.5) < 0.12
 
 
 def test_a_known_offset_is_corrected_without_an_estimate(scene):

@@ -11,7 +11,7 @@ it tells how far columns may be off, which nobody can see in the images: it ente
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,21 +25,30 @@ from .memory import Arena
 from .result import StereoResult
 from .settings import Settings
 
+if TYPE_CHECKING:
+    from .stages import Step
+
 FIRST_LEVEL = 2  # whose disparities are the first to be measured with, if the search goes that far down
 # What halving and doubling each of these does was measured: docs/constants.md.
 MIN_PX = 0.1  # at the centre, or what a tilt adds at the border: less is not corrected; 0.05 makes no difference, 0.2
 # leaves more uncorrected
-MIN_ERRORS = 4.0  # standard errors of the estimate, likewise; 2 corrects every fourth pair that needs nothing
-MIN_REST_PX = 0.02  # the same once something was wrong: the rest of it
+MIN_ERRORS = 4.0  # standard errors of the estimate, likewise; 8 leaves more uncorrected
+MIN_REST_PX = 0.02  # the same of an offset, or a tilt, that is corrected already: the rest of it
 MIN_REST_ERRORS = 2.0
-SPREADS = 0.4, 0.2, 0.1, 0.1  # px of the level, how much windows may differ in each round; doubled: 15 % more
-# error of the offset
+SPREADS = 0.4, 0.2, 0.1  # px of the level, how much windows may differ in each round; doubled: 30 % more error of the
+# offset on rendered scenes; halved: four times as much on sets 30 and 31
+MOST_ROUNDS = 12  # with the last of these, until the estimate stays
+MIN_STEP_PX = 0.01  # of the estimate from round to round: if it changes less, it stays
+SEARCH_AGAIN_PX = 0.75  # missing at a border: coarser levels, searched with such rows, have lost pixels for good
 MAX_PX = 4.0  # what can be measured: a px of the first level; 2 refuses what could be corrected
 MAX_OFFSET = 100.0  # px of the image, in a video with what was found in the frames before; the setting allows for 50
 MAX_TILT = 0.06  # px per px; `shift_rows` allows for less than 1 / 16
 MIN_WINDOWS = 16.0  # number of windows that must say something
 MIN_WIDTH = 0.1  # of half the width of the image, standard deviation of their columns; else no tilt is estimated
 FOLLOW = 0.2  # share of what is missing that the next frame of a video makes up for
+
+
+Limits = tuple[tuple[float, float], tuple[float, float]]  # px and standard errors of the offset, and of the tilt
 
 
 class RowEstimate(NamedTuple):
@@ -60,12 +69,17 @@ class RowEstimate(NamedTuple):
     offset_error: float
     border_error: float
 
-    def is_above(self, min_px: float, min_errors: float) -> tuple[bool, bool]:
-        """Whether the offset, and the tilt, are larger than ``min_px`` and than so many standard errors."""
+    def is_above(self, limits: Limits) -> tuple[bool, bool]:
+        """Whether the offset, and the tilt, are larger than their limits."""
+        (offset_px, offset_errors), (border_px, border_errors) = limits
         return (
-            abs(self.offset) > max(min_px, min_errors * self.offset_error),
-            abs(self.border) > max(min_px, min_errors * self.border_error),
+            abs(self.offset) > max(offset_px, offset_errors * self.offset_error),
+            abs(self.border) > max(border_px, border_errors * self.border_error),
         )
+
+    def is_far_below(self, limits: Limits) -> bool:
+        """Whether both are less than half of what counts."""
+        return 2 * abs(self.offset) < limits[0][0] and 2 * abs(self.border) < limits[1][0]
 
 
 NOTHING = RowEstimate(0.0, 0.0, np.inf, np.inf)
@@ -162,10 +176,11 @@ class RowAlignment:
         self._estimates = settings.align_rows == "auto"
         self._finest = min(self._right)
         self._first = min(max(settings.finest_level + 1, FIRST_LEVEL), max(found))
+        self._last = self._first - 1 if self._first - 1 in found and self._first > self._finest else self._first
         self.offset = self.tilt = self.uneven_px2 = 0.0
         self._start = 0.0, 0.0
         self.moved: dict[int, tuple[float, float]] = {}
-        self._is_moved = self._was_wrong = self._is_next = False
+        self._is_moved = self._was_wrong = self._was_far = self._is_next = False
         white, scale = 255 * settings.intensity_scale, float(settings.intensity_scale)
 
         measured = {self._first, max(self._first - 1, self._finest)} if self._estimates else set()
@@ -179,7 +194,7 @@ class RowAlignment:
         for n in measured:
             height, level_width = self._left[n].pixels.shape[0], self._left[n].width
             sums = arena.zeros((-(-height // WINDOW_ROWS), 8), np.float32)
-            self._rows[n] = RowSums(sums=sums, spread=1.0, grey=scale)
+            self._rows[n] = RowSums(sums=sums, spread=1.0, grey=scale, levels=1)
             masks = [arena.zeros((height, image_stride(level_width)), np.uint8) for _ in range(2)]
             seen_found = arena.zeros((height, map_stride(level_width)), np.float32)
             self._around[n] = SeenAround(found=seen_found, left=masks[0], right=masks[1])
@@ -192,7 +207,7 @@ class RowAlignment:
         if previous is not None and self._estimates:
             self._start = previous.row_offset, previous.row_tilt
         self.offset = self.tilt = self.uneven_px2 = 0.0
-        self._is_moved = self._was_wrong = False
+        self._is_moved = self._was_wrong = self._was_far = False
         self.moved.clear()
 
     def correct_known(self, has_hidden: bool, crew: Crew) -> None:
@@ -208,28 +223,51 @@ class RowAlignment:
         is_due = number == self._first or (number == self._first - 1 and number in self._rows)
         return self._estimates and is_due and found is self._found[number]
 
-    def run(self, number: int, found: Map, has_hidden: bool, crew: Crew) -> None:
+    def run(self, number: int, found: Map, has_hidden: bool, crew: Crew) -> bool:
         """After level ``number`` was searched: measure with what was ``found``, and move it and the finer ones.
 
         For levels that `measures` accepts.
+
+        Returns
+        -------
+        bool
+            Rows were so far off that all levels were moved, and this one and the coarser ones shall be searched again.
+            Not twice in one match.
         """
         if has_hidden:
             around = self._around[number]
             prepare([kernels.leave_out_unseen])
             kernels.leave_out_unseen(found, self._seen[0][number], self._seen[1][number], around, crew)
             found = self._seen_found[number]
-        if number != self._first and not self._was_wrong:  # nothing to correct, but better disparities to judge with
-            self._measure(number, SPREADS[-1], NOTHING, found, 0, crew)
-            self.uneven_px2 = unevenness(self._rows[number], 2.0**number)
-            return
-        limits = (MIN_PX, MIN_ERRORS) if number == self._first else (MIN_REST_PX, MIN_REST_ERRORS)
+        # Nothing to correct on the first level: the next one has better disparities, but only to judge with.
+        if (number == self._first or self._was_wrong) and self._correct(number, found, has_hidden, crew):
+            return True
+        if number == self._last:
+            finest = min(self._rows)
+            self._measure(finest, SPREADS[-1], NOTHING, found, number - finest, crew, levels=0)
+            self.uneven_px2 = unevenness(self._rows[finest], 2.0**finest)
+        return False
+
+    def _correct(self, number: int, found: Map, has_hidden: bool, crew: Crew) -> bool:
+        """Move the right image by what is missing, if anything is; whether coarser levels shall be searched again."""
+        limits = self._limits()
         missing = self._estimate(number, found, limits, crew)
-        if any(missing.is_above(*limits)):
+        if any(missing.is_above(limits)):
+            is_far = not self._was_far and abs(missing.offset) + abs(missing.border) > SEARCH_AGAIN_PX
             total = self._without_traces(self.offset + missing.offset, self.tilt + self._tilt(missing.border))
-            self._move(*total, number, has_hidden, crew)
+            self._move(*total, max(self._right) if is_far else number, has_hidden, crew)
             self._was_wrong = True
-        elif self._is_next and number == self._first:
+            self._was_far |= is_far
+            return is_far
+        if self._is_next and number == self._first and not self._was_wrong:
             self._follow(missing)
+        return False
+
+    def _limits(self) -> Limits:
+        """What counts as missing: of what this match has corrected already, its rest."""
+        first, rest = (MIN_PX, MIN_ERRORS), (MIN_REST_PX, MIN_REST_ERRORS)
+        has_offset, has_tilt = (self._was_wrong and value != 0 for value in (self.offset, self.tilt))
+        return rest if has_offset else first, rest if has_tilt else first
 
     def _follow(self, missing: RowEstimate) -> None:
         """In a video: the next frame makes up for a part of what was missing in this one."""
@@ -251,37 +289,40 @@ class RowAlignment:
         """Change with every column of what changes by ``border`` from the centre to the border."""
         return 2 * border / self._width
 
-    def _estimate(self, number: int, found: Map, limits: tuple[float, float], crew: Crew) -> RowEstimate:
-        """What is missing, in rounds.
+    def _estimate(self, number: int, found: Map, limits: Limits, crew: Crew) -> RowEstimate:
+        """What is missing, in rounds until it stays.
 
-        The first time two on this level, then two on the next finer one, if there is one: it has four times as many
-        windows, whose estimates are twice as exact.  The last round is only for estimates that may be above ``limits``.
+        The first time two on this level, then on the next finer one, if there is one: it has four times as many
+        windows, whose estimates are twice as exact.  Windows that disagree lose their weight only from round to round,
+        by half or less of what they add, so that a few rounds would leave a third of what is wrong: of the rows, and of
+        what the coarser level took for an offset where there is none.  Estimates that are nothing anyway end early.
         """
-        is_first = number == self._first
-        finer = number - 1 if is_first and number - 1 in self._rows else number
-        rounds = [*zip((number, number, finer, finer), SPREADS)][0 if is_first else 1 :]
+        finer = number - 1 if number == self._first and number - 1 in self._rows else number
+        rounds = [*zip((number, number), SPREADS)][self._was_wrong :] + [(finer, SPREADS[-1])] * MOST_ROUNDS
         estimate = NOTHING
         for level, spread in rounds:
             known = estimate
             estimate = self._measure(level, spread, known, found, number - level, crew)
-            if level == finer and max(abs(estimate.offset), abs(estimate.border)) < limits[0] / 2:
+            if level != finer:
+                continue
+            step = max(abs(estimate.offset - known.offset), abs(estimate.border - known.border))
+            if step < MIN_STEP_PX or estimate.is_far_below(limits):
                 break
-        if not estimate.is_above(*limits)[1]:
+        if not estimate.is_above(limits)[1]:
             estimate = solve(self._rows[level], 2.0**level, known, tilted=False)
-        self.uneven_px2 = unevenness(self._rows[level], 2.0**level)
         return estimate
 
     def _measure(
-        self, level: int, spread: float, known: RowEstimate, found: Map, halvings: int, crew: Crew
+        self, level: int, spread: float, known: RowEstimate, found: Map, halvings: int, crew: Crew, *, levels: int = 1
     ) -> RowEstimate:
-        """One round, with the right image moved by what is ``known``."""
+        """One round, with the right image moved by what is ``known``; ``levels`` as in `RowSums`."""
         right, rows = self._right[level], self._rows[level]
         if known.offset or known.border:
             self._set_shift(known.offset, self._tilt(known.border), level)
             kernels.shift_rows(right, self._moved[level], self._shift, crew)
             right = self._moved[level]
-        rows.update(spread=spread * spread)
-        every = 1 if level == self._first else 2  # half of the windows are enough where there are many
+        rows.update(spread=spread * spread, levels=levels)
+        every = 1 if level == self._first or self._was_wrong else 2  # half of many windows are enough to see it
         kernels.measure_rows(self._left[level], right, found, halvings, every, rows, crew)
         estimate = solve(rows, 2.0**level, known)
         return estimate if abs(self._tilt(estimate.border)) < MAX_TILT else NOTHING
@@ -324,10 +365,13 @@ class MeasuredRows(NamedTuple):
     rows: RowAlignment
     level: int
     found: Map  # its disparities
+    search: Step  # of this level and, before the first measurement, of all coarser ones
 
     def run(self, has_hidden: bool, crew: Crew) -> None:
-        """Measure and move."""
-        self.rows.run(self.level, self.found, has_hidden, crew)
+        """Measure and move; search again if rows were far off."""
+        if self.rows.run(self.level, self.found, has_hidden, crew):
+            self.search.run(has_hidden, crew)
+            self.rows.run(self.level, self.found, has_hidden, crew)
 
     def kernels(self) -> list[Kernel]:
         """The kernels that `run` may call if all pixels were seen."""

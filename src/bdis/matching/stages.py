@@ -181,7 +181,8 @@ class Stages:
             together.append(level)  # III-A to III-D and III-F with patches; beyond the paper with labels
             if self.rows and self.rows.measures(level.number, level.found):
                 # Beyond the paper: do the rows agree?
-                steps += [Together(together), MeasuredRows(self.rows, level.number, level.found)]
+                search = Together(together)
+                steps += [search, MeasuredRows(self.rows, level.number, level.found, search)]
                 together = []
         if self.surface:
             together.append(self.surface)  # beyond the paper: a surface, and a second search along it

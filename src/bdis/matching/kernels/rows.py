@@ -8,6 +8,11 @@ window gives its estimate of v with an error of its disparity and a difference o
 its information: how much it knows of v then.  v is a straight line over x through the estimates of all windows; windows
 that are far from the present one count less.
 
+The difference of brightness is a plane over the window.  Smoke is smooth and moves otherwise than the wall behind it,
+so that the difference of both images has its gradient along x in it, wherever the disparity is that of the wall; where
+its streaks are oblique, a constant alone would leave a slope that looks as if rows were off, with the same sign
+wherever the streaks run alike.
+
 What v still lacks at a window is noise, unless others near it say the same: the products of two windows of a row, 16
 or 32 px of the level apart, tell how uneven the rows are, which no straight line corrects.  Windows beside each other
 would not tell, as they have errors of their disparities in common.
@@ -92,11 +97,14 @@ class RowSums(Record):
         px^2 of the level, variance that windows have beside what their information says.
     grey : float
         One grey level as stored.
+    levels : int
+        1: the brightness of the two images may differ by a plane over each window; 0: by a constant.
     """
 
     sums: Floats
     spread: float
     grey: float
+    levels: int
 
 
 @inner
@@ -129,10 +137,43 @@ def differences(left, right, disparity, y, x, width):
 
 
 @inner
-def window_estimates(left, right, found, halvings, top, bottom, x, width, grey):
+def without_slopes(sums, products, slopes):
+    """The ``products`` of gx, gy and r about their means, without what is a slope along columns or rows of the window.
+
+    ``sums`` are one over the number of pixels and the sums of gx, gy and r; ``slopes`` those of columns c and rows d,
+    of their products with themselves, and with gx, gy and r, not yet summed over the window.
+    """
+    share_of_mean, sx, sy, sr = sums
+    xx, xy, yy, xr, yr, rr = products
+    c, d, cc, cd, dd, cx, cy, cr, dx, dy, dr = slopes
+    one, tiny = splat(float32(1)), splat(float32(1e-3))
+    c, d = sum_halves(c), sum_halves(d)
+    mc, md = share_of_mean * c, share_of_mean * d
+    cc, cd, dd = sum_halves(cc) - mc * c, sum_halves(cd) - mc * d, sum_halves(dd) - md * d
+    cx, cy, cr = sum_halves(cx) - mc * sx, sum_halves(cy) - mc * sy, sum_halves(cr) - mc * sr
+    dx, dy, dr = sum_halves(dx) - md * sx, sum_halves(dy) - md * sy, sum_halves(dr) - md * sr
+    # Where pixels are missing the slope along rows is not independent of that along columns.
+    per_cc = one / larger(cc, tiny)
+    both = cd * per_cc
+    dx, dy, dr = dx - both * cx, dy - both * cy, dr - both * cr
+    per_dd = one / larger(dd - both * cd, tiny)
+    return (
+        xx - per_cc * cx * cx - per_dd * dx * dx,
+        xy - per_cc * cx * cy - per_dd * dx * dy,
+        yy - per_cc * cy * cy - per_dd * dy * dy,
+        xr - per_cc * cx * cr - per_dd * dx * dr,
+        yr - per_cc * cy * cr - per_dd * dy * dr,
+        rr - per_cc * cr * cr - per_dd * dr * dr,
+    )
+
+
+@inner
+def window_estimates(left, right, found, halvings, top, bottom, x, width, grey, levels):
     """What is missing of v, and the information about it, of the windows in columns x and x + 8: lanes 0 and 8."""
     zero, one = splat(float32(0)), splat(float32(1))
     n = sx = sy = sr = xx = xy = yy = xr = yr = rr = zero
+    c = d = cc = cd = dd = cx = cy = cr = dx = dy = dr = zero
+    across = to_float(lane_numbers() & splat(int32(WINDOW_COLUMNS - 1))) - splat(float32((WINDOW_COLUMNS - 1) / 2))
     for y in range(top, bottom):
         disparity = load(found, uint64(y >> halvings), uint64(x >> halvings))
         if halvings:
@@ -141,6 +182,12 @@ def window_estimates(left, right, found, halvings, top, bottom, x, width, grey):
         n, sx, sy, sr = n + count, sx + gx, sy + gy, sr + r
         xx, xy, yy = xx + gx * gx, xy + gx * gy, yy + gy * gy
         xr, yr, rr = xr + gx * r, yr + gy * r, rr + r * r
+        if levels:
+            down, column = splat(float32(y - top)), count * across
+            row = count * down
+            c, d, cc, cd, dd = c + column, d + row, cc + column * across, cd + column * down, dd + row * down
+            cx, cy, cr = cx + across * gx, cy + across * gy, cr + across * r
+            dx, dy, dr = dx + down * gx, dy + down * gy, dr + down * r
     n, sx, sy, sr = sum_halves(n), sum_halves(sx), sum_halves(sy), sum_halves(sr)
     share_of_mean = one / larger(n, one)
     mx, my, mr = share_of_mean * sx, share_of_mean * sy, share_of_mean * sr
@@ -148,12 +195,15 @@ def window_estimates(left, right, found, halvings, top, bottom, x, width, grey):
     xx = sum_halves(xx) - mx * sx + n * splat(float32(STIFFNESS * grey * grey))
     xy, yy = sum_halves(xy) - mx * sy, sum_halves(yy) - my * sy
     xr, yr, rr = sum_halves(xr) - mx * sr, sum_halves(yr) - my * sr, sum_halves(rr) - mr * sr
+    if levels:
+        sums, products = (share_of_mean, sx, sy, sr), (xx, xy, yy, xr, yr, rr)
+        xx, xy, yy, xr, yr, rr = without_slopes(sums, products, (c, d, cc, cd, dd, cx, cy, cr, dx, dy, dr))
     # And an error of the disparity.
     slope = xy / larger(xx, splat(float32(1e-9)))
     texture, match = larger(yy - slope * xy, zero), yr - slope * xr
     rest = rr - xr * xr / larger(xx, splat(float32(1e-9)))
     missing = match / (texture + splat(float32(1e-3 * grey * grey)))
-    freedom = larger(n - splat(float32(3)), one)
+    freedom = larger(n - splat(float32(3 + 2 * levels)), one)
     noise = larger(rest - match * missing, zero) / freedom + splat(float32(NOISE * grey * grey))
     enough = n >= splat(float32(MIN_KNOWN))
     return missing, select(enough, texture / noise, zero)
@@ -177,7 +227,7 @@ def measure_rows(left: Image, right: Image, found: Map, halvings: int, every: in
         w0 = w1 = w2 = v0 = v1 = both = common = last_weight = last_weighted = older_weight = older_weighted = zero
         for x in range(0, width if k % every == 0 else 0, LANES):
             missing, information = window_estimates(
-                left.pixels, right.pixels, found.values, halvings, top, bottom, x, width, rows.grey
+                left.pixels, right.pixels, found.values, halvings, top, bottom, x, width, rows.grey, rows.levels
             )
             weight = select(is_window, information / (one + spread * information), zero)
             far = one + tail * missing * missing * weight
