@@ -256,7 +256,7 @@ class Rows:
         offset, border, *errors = self.estimate(number, disparity, limits)
         tilt = 2 * border / self.width
         if above(offset, errors[0], limits[0]) or above(border, errors[1], limits[1]):
-            is_far = abs(offset) + abs(border) > AGAIN and not self.was_far
+            is_far = number == self.first and abs(offset) + abs(border) > AGAIN and not self.was_far
             self.move(*self.without_traces(self.offset + offset, self.tilt + tilt))
             self.was_wrong, self.was_far = True, self.was_far or is_far
             return is_far

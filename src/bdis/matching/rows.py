@@ -231,8 +231,8 @@ class RowAlignment:
         Returns
         -------
         bool
-            Rows were so far off that all levels were moved, and this one and the coarser ones shall be searched again.
-            Not twice in one match.
+            On the first level that is measured, and not twice in one match: rows were so far off that all levels were
+            moved, and this one and the coarser ones shall be searched again.
         """
         if has_hidden:
             around = self._around[number]
@@ -253,7 +253,8 @@ class RowAlignment:
         limits = self._limits()
         missing = self._estimate(number, found, limits, crew)
         if any(missing.is_above(limits)):
-            is_far = not self._was_far and abs(missing.offset) + abs(missing.border) > SEARCH_AGAIN_PX
+            is_most = number == self._first and not self._was_far  # what comes later is the rest of it
+            is_far = is_most and abs(missing.offset) + abs(missing.border) > SEARCH_AGAIN_PX
             total = self._without_traces(self.offset + missing.offset, self.tilt + self._tilt(missing.border))
             self._move(*total, max(self._right) if is_far else number, has_hidden, crew)
             self._was_wrong = True
