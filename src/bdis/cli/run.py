@@ -56,6 +56,7 @@ def run(
     continues.
     """
     from ..matching.matcher import StereoMatcher
+    from ..video.opened_source import parse_time
     from ..video.recording import Recording, check_new, read_manifest
     from ..video.recording.picture_warnings import PictureWarnings
     from ..video.recording.run_request import TIME_TOLERANCE_S
@@ -106,7 +107,11 @@ def run(
         raise
     pictures = PictureWarnings(warnings.warn, earlier or {})
     recording.remarks = lambda: {**pictures.entries(), **sending.entries(), **opened.all_remarks}
+    varied_before = source.rate_varies
     coverage = _record(recording, stream, prepared.total, pictures, sending)
+    if source.rate_varies and not varied_before:  # a header may not say so; then it was not told before
+        for option, text in (("--start", request.start), ("--stop", request.stop)):
+            parse_time(text, source, option, warnings.warn)
     if recording.absent:
         terminal.warn(
             f"{len(recording.absent)} frames of frames.csv did not come from the source, such as frame "
