@@ -66,7 +66,13 @@ def run(
     earlier = read_manifest(out) if resume else None
     if earlier is None:
         check_new(out)
-    prepared = request.prepare(resume=resume, warn=terminal.warn, working=terminal.working)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        terminal.warn(text)
+
+    prepared = request.prepare(resume=resume, warn=tell, working=terminal.working)
     opened, warnings, sending = prepared.opened, FrameWarnings(), LiveOutputs([])
     source = opened.source
     try:
@@ -107,11 +113,9 @@ def run(
         raise
     pictures = PictureWarnings(warnings.warn, earlier or {})
     recording.remarks = lambda: {**pictures.entries(), **sending.entries(), **opened.all_remarks}
-    varied_before = source.rate_varies
     coverage = _record(recording, stream, prepared.total, pictures, sending)
-    if source.rate_varies and not varied_before:  # a header may not say so; then it was not told before
-        for option, text in (("--start", request.start), ("--stop", request.stop)):
-            parse_time(text, source, option, warnings.warn)
+    for option, text in (("--start", request.start), ("--stop", request.stop)):  # a varying rate may show only now
+        parse_time(text, source, option, lambda text: None if text in told else warnings.warn(text))
     if recording.absent:
         terminal.warn(
             f"{len(recording.absent)} frames of frames.csv did not come from the source, such as frame "
