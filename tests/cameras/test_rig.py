@@ -216,7 +216,9 @@ def test_a_mark_of_unknown_pixels_that_is_not_the_smallest_value_became_a_plausi
 def test_disparities_that_many_pixels_have_rightly_are_no_marks(recwarn):
     rig, parallel = bdis.Rig(500, 159.5, 119.5, 5, cx_right=259.5), bdis.Rig(500, 159.5, 119.5, 5)
     smooth = np.random.default_rng(3).normal(10, 9, (240, 320)).astype(np.float32)
-    wall = np.where(np.arange(320) < 60, np.random.default_rng(4).normal(40, 0.3, (240, 320)).astype(np.float32), smooth)
+    wall = np.where(
+        np.arange(320) < 60, np.random.default_rng(4).normal(40, 0.3, (240, 320)).astype(np.float32), smooth
+    )
     steps = np.rint(16 * wall) / 16  # as of OpenCV's matchers
     whole = np.digitize(smooth, [-5, 0, 5, 6, 8, 11]).astype(np.float32)
     for disparity in (smooth, wall, steps, np.rint(smooth), whole, np.full((240, 320), 12.5)):

@@ -70,7 +70,9 @@ def test_what_is_doubtful_about_the_source_is_in_the_manifest(tmp_path, capsys):
 
 def test_a_frame_number_in_a_matroska_video_with_bursts_was_not_said_to_be_doubtful(tmp_path, capsys):
     """Its header has one rate; that the times are others shows only while it is read."""
-    video = write_video(tmp_path / "bursts.mkv", 40, times=lambda i: Fraction(i, 40) if i < 20 else Fraction(i - 15, 10))
+    video = write_video(
+        tmp_path / "bursts.mkv", 40, times=lambda i: Fraction(i, 40) if i < 20 else Fraction(i - 15, 10)
+    )
     assert run(["run", str(video), *FAST, "--save", "disparity", "--start", "7", "-o", str(tmp_path / "number")]) == 0
     said = capsys.readouterr().err
     assert said.count("--start 7: the frame rate of") == 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from .fingerprint import fingerprint
 from .pipe import is_pipe, parse_pipe_format
 from .read_ahead import ReadAhead
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
@@ -72,6 +74,10 @@ class VideoSource(Source):
     @property
     def layout(self) -> str | None:
         return self._split.used
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return _fingerprint([self._track])
 
     def read(self) -> StereoFrame | None:
         picture = self._track.read()
@@ -153,6 +159,10 @@ class TwoVideoSource(Source):
     @property
     def warnings(self) -> Sequence[str]:
         return (*self._warnings, *(warning for track in self._tracks for warning in track.warnings))
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return _fingerprint(self._tracks)
 
     def read(self) -> StereoFrame | None:
         self._check_rates()
@@ -323,6 +333,14 @@ class TwoVideoSource(Source):
                 "missing frames are not the last ones, the views after them are of different moments",
                 rest,
             )
+
+
+def _fingerprint(tracks: Sequence[Track]) -> dict[str, Any]:
+    """What tells videos from others of the same size; empty unless all are files."""
+    files = [Path(track.where) for track in tracks if not track.is_pipe]
+    if len(files) < len(tracks) or not all(file.is_file() for file in files):
+        return {}
+    return fingerprint(files, reads_whole=False, has_names=False)
 
 
 def _open(places: list[str], options: OpenOptions) -> Source:
