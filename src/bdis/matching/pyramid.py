@@ -85,6 +85,7 @@ class Pyramid:
         self._masks: list[Array | None] = [None, None]
         self.bits: int | None = None
         self._told_white: float | None = None
+        self._is_float = False
         self._colors: Array | None = None
         # The coarsest level that still shows what the pictures are.
         large = [n for n in self.images[0] if min(sizes[n]) >= SHORT_SIDE_PX]
@@ -124,7 +125,7 @@ class Pyramid:
         brightest = max(self._given[0].white, self._given[1].white)
         self.bits = None if brightest == 1 else int(brightest).bit_length()
         is_told = bits is None and images[0].dtype != np.uint8 and brightest > 1
-        self._told_white = brightest if is_told else None
+        self._told_white, self._is_float = brightest if is_told else None, images[0].dtype.kind == "f"
         self._colors = _some_colors(images[0], brightest)
         for side, given in enumerate(self._given):
             if given.channels:
@@ -143,7 +144,13 @@ class Pyramid:
         left, right = self._small
         by = moved.get(self._small_level, (0.0, 0.0))
         return SmallPair(
-            left.copy(), right.copy(), *self._small_facts, self._colors, moved=by, told_white=self._told_white
+            left.copy(),
+            right.copy(),
+            *self._small_facts,
+            self._colors,
+            moved=by,
+            told_white=self._told_white,
+            is_float=self._is_float,
         )
 
     def run(self, crew: Crew) -> bool:
