@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from .given_map import FEW_FIT, suspicions
+from .picture_quality import Strips, poor_quality
 from .readings import matches_by_chance, other_reading
 from .uncorrected_rows import uncorrected_rows
 
@@ -63,6 +64,8 @@ class SmallPair(NamedTuple):
         Brightness of white if it was told from the brightest pixel; None if it was given, or follows from the type.
     is_float : bool
         The pixels were given as floats.
+    strips : Strips or None
+        A few rows of both images.
     """
 
     left: NDArray[np.int16]
@@ -76,6 +79,7 @@ class SmallPair(NamedTuple):
     moved: tuple[float, float] = (0.0, 0.0)
     told_white: float | None = None
     is_float: bool = False
+    strips: Strips | None = None
 
 
 def small_left(result: StereoResult) -> NDArray[np.uint8] | None:
@@ -117,6 +121,8 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
         found.append(narrow_range(result.pictures))
     if result.pictures is not None:
         found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
+        if result.pictures.strips is not None and not any(found):  # else errors are large for other reasons
+            found.append(poor_quality(result.pictures.strips))
     return (*(suspicions(result) if is_given else ()), *(text for text in found if text))
 
 

@@ -16,6 +16,7 @@ from .kernels.layout import PAD, image_stride
 from .kernels.pyramid import ByteImage, FloatImage, Image, Seen, Views
 from .levels import halved
 from .memory import Arena
+from .picture_quality import Strips, strips_of
 from .pictures import SHORT_SIDE_PX, SmallPair
 from .settings import Settings
 
@@ -86,6 +87,7 @@ class Pyramid:
         self.bits: int | None = None
         self._told_white: float | None = None
         self._is_float = False
+        self._strips: Strips | None = None
         self._colors: Array | None = None
         # The coarsest level that still shows what the pictures are.
         large = [n for n in self.images[0] if min(sizes[n]) >= SHORT_SIDE_PX]
@@ -127,6 +129,7 @@ class Pyramid:
         is_told = bits is None and images[0].dtype != np.uint8 and brightest > 1
         self._told_white, self._is_float = brightest if is_told else None, images[0].dtype.kind == "f"
         self._colors = _some_colors(images[0], brightest)
+        self._strips = strips_of(images[0], images[1], brightest)
         for side, given in enumerate(self._given):
             if given.channels:
                 self._bytes[side].update(pixels=given.values)
@@ -151,6 +154,7 @@ class Pyramid:
             moved=by,
             told_white=self._told_white,
             is_float=self._is_float,
+            strips=self._strips,
         )
 
     def run(self, crew: Crew) -> bool:
