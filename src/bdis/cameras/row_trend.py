@@ -6,8 +6,8 @@ from ..common.arrays import Array
 from ..matching.pictures import INEXACT_ROWS_PX
 
 # Of 41 real pairs and 350 rendered ones with noise, blur and smoke, trends that are as large as these lie at most 6.4
-# standard errors from 0, but for a quarter of one real picture, whose rows do differ by 1 px; of the same pairs with the
-# right image 1 % larger nearly all that have enough features 17 to 380.
+# standard errors from 0, but for a quarter of one real picture, whose rows do differ by 1 px; of the same pairs with
+# the right image 1 % larger nearly all that have enough features 17 to 380.
 LEAST_ERRORS = 10
 LEAST_ZOOM = 0.006  # by this share; a smaller one, of .0045 and 11 standard errors, was found where there is none
 FEWEST = 40  # features

@@ -60,8 +60,8 @@ def lone_mark(values: Array) -> tuple[float, str] | None:
     """The disparity that so many pixels have that it may rather mean unknown.
 
     It is the smallest one, if that is not above 0.  The largest and a smallest one above 0, and 0 and -1 between
-    others, as verged cameras have them, must stand alone: with no other value as frequent, with fewer within 1 px, other
-    than on a surface, and not in a map of whole px.
+    others, as verged cameras have them, must stand alone: with no other value as frequent, with fewer within 1 px,
+    other than on a surface, and not in a map of whole px.
 
     Parameters
     ----------

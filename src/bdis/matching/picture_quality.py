@@ -17,9 +17,9 @@ from .images import LUMA
 STRIPS, ROWS = 8, 4  # of each image, spread over its height
 BLOCK = 8  # px of a block of JPEG
 NARROWEST_PX = 64
-# Energy of half the size over that of a quarter of it.  82 views of real pairs and 96 of rendered ones have 0.45 and more;
-# blurred by a sigma of 2 px 97 % have less than this and by 3 px all, enlarged four times 85 %.  Then 66 to 96 % of the
-# errors lie inside of the intervals of 95 %.  Of quarters of these views, two dark ones have less.
+# Energy of half the size over that of a quarter of it.  82 views of real pairs and 96 of sharp rendered ones have 0.45
+# and more; blurred by a sigma of 2 px 97 % have less than this and by 3 px all, enlarged four times 85 %.  Then 66 to
+# 96 % of the errors lie inside of the intervals of 95 %.  Of quarters of these views, two dark ones have less.
 SOFT = 0.4
 # How much steeper columns at the borders of blocks are than others, less 1, times the difference in grey levels.  The
 # same views have at most 1.1; with JPEG of quality 10 nearly all have more than this (69 to 88 % inside), with 20 most
@@ -94,7 +94,7 @@ def _which(are: list[bool]) -> str:
 def _grey(rows: Array, white: float) -> Array:
     """Brightness (STRIPS, ROWS, w), 0 to 255."""
     # Not their mean: JPEG and videos code colours at half of the size.
-    grey = rows.astype(np.float32) if rows.ndim == 2 else rows[..., :3].astype(np.float32) @ np.float32(LUMA)
+    grey = rows.astype(np.float32) if rows.ndim == 2 else rows[..., :3].astype(np.float32) @ np.array(LUMA, np.float32)
     return np.asarray(grey * np.float32(255 / white)).reshape(STRIPS, ROWS, -1)
 
 
@@ -108,7 +108,7 @@ def _halved(strips: Array) -> Array:
 def _is_soft(strips: Array) -> bool:
     half = _halved(strips)
     fine, coarse = (_energy(each) for each in (half, _halved(half)))
-    return bool(0 < coarse and fine < SOFT * coarse)
+    return bool(coarse > 0 and fine < SOFT * coarse)
 
 
 def _energy(strips: Array) -> float:

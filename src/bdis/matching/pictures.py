@@ -30,8 +30,8 @@ UNLIKE_BRIGHTNESS = 1.3  # factor; at 1.4 the error grows by 15 % and coverage s
 # Of white, the brightest place; the brightest pixel, from which white was told, has a quarter or more, but in floats.
 # With an eighth the error grows by an eighth on rendered tissue and doubles in the colon, with less it grows on.
 UNUSED_RANGE = 0.125
-# The same for floats that are read as 0 to 255, for which no value speaks: white may be 100.  With 0.4 the error grows by
-# a half in the colon; 41 real pairs and 20 rendered ones reach 0.65 and more.
+# The same for floats that are read as 0 to 255, for which no value speaks: white may be 100.  With 0.4 the error grows
+# by a half in the colon; 41 real pairs and 20 rendered ones reach 0.65 and more.
 UNUSED_OF_255 = 0.4
 BLUE_SHARE = 0.75  # of the pixels; tissue in the right order of channels has at most 0.02, any real pair 0.1
 NO_PARALLAX_PX = 0.1
@@ -121,8 +121,9 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
         found.append(narrow_range(result.pictures))
     if result.pictures is not None:
         found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
-        if result.pictures.strips is not None and not any(found):  # else errors are large for other reasons
-            found.append(poor_quality(result.pictures.strips))
+        strips = result.pictures.strips
+        if strips is not None and not any(found) and not doubts_nothing(result):  # else errors are large anyway
+            found.append(poor_quality(strips))
     return (*(suspicions(result) if is_given else ()), *(text for text in found if text))
 
 
