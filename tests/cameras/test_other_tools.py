@@ -182,6 +182,41 @@ def test_npz_that_is_wrong(values, words, tmp_path):
         load(tmp_path / "stereo.npz", size=SIZE)
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"xi1": np.array([1.2]), "xi2": 1.3}, "xi1 is of OpenCV's omnidirectional model"),
+        ({"camera_model": "omnidir"}, "camera_model is 'omnidir', which bdis cannot use"),
+        ({"distortion_model": np.array(["division"])}, "distortion_model is 'division', which bdis cannot use"),
+        ({"fisheye": 7}, "fisheye must be 0 or 1, but it is 7"),
+        ({"unit": "inch"}, "unit is 'inch'; expected mm, cm, m"),
+    ],
+)
+def test_npz_of_a_lens_that_cannot_be_rectified_was_read_as_a_pinhole_camera(said, words, tmp_path):
+    np.savez(tmp_path / "stereo.npz", **dict(zip(NAMES[0], VALUES)), **said)
+    with pytest.raises(ValueError, match=words):
+        load(tmp_path / "stereo.npz", size=SIZE)
+
+
+@pytest.mark.parametrize("said", [{"fisheye": True}, {"is_fisheye": 1.0}, {"distortion_model": "equidistant"}])
+def test_npz_that_says_that_its_lens_is_a_fisheye_was_read_as_a_pinhole_camera(said, tmp_path):
+    values = {**dict(zip(NAMES[0], VALUES)), "D1": np.full(4, 0.01), "D2": np.full((4, 1), 0.01)}
+    np.savez(tmp_path / "stereo.npz", **values, **said)
+    assert load(tmp_path / "stereo.npz", size=SIZE).fisheye
+    assert not read_calibration(tmp_path / "stereo.npz").assumed
+    np.savez(tmp_path / "stereo.npz", **values)
+    assert "not as those of a fisheye" in read_calibration(tmp_path / "stereo.npz").assumed
+
+
+def test_npz_that_says_its_unit_was_read_in_mm(tmp_path):
+    values = {**dict(zip(NAMES[0], VALUES)), "T": CAMERAS.translation_mm / 1000}
+    np.savez(tmp_path / "stereo.npz", **values, unit="m")
+    check_depth(load(tmp_path / "stereo.npz", size=SIZE))
+    assert read_calibration(tmp_path / "stereo.npz").states_unit
+    np.savez(tmp_path / "stereo.npz", **{**values, "T": CAMERAS.translation_mm}, unit="m")
+    check_depth(load(tmp_path / "stereo.npz", unit="mm", size=SIZE))  # what the user says wins
+
+
 def test_npz_that_is_damaged(tmp_path):
     path = tmp_path / "stereo.npz"
     np.savez(path, **dict(zip(NAMES[0], VALUES)))

@@ -208,3 +208,44 @@ def test_16_bit_pairs_are_checked_alike(pair):
     wide = [image.astype(np.uint16) * 257 for image in (pair.left, pair.right)]
     narrow, checked = bdis.check_rectification(pair.left, pair.right), bdis.check_rectification(*wide)
     assert (checked.features, checked.vertical_px) == (narrow.features, narrow.vertical_px)
+
+
+def moved(image, zoom=1.0, degrees=0.0):
+    """The image zoomed and turned about its centre."""
+    height, width = image.shape[:2]
+    matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), degrees, zoom)
+    return cv2.warpAffine(image, matrix, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT)
+
+
+@pytest.mark.parametrize("preset", ["balanced", "fast"])
+@pytest.mark.parametrize("kind", ["tissue", "colon", "instruments"])
+@pytest.mark.parametrize("size", [(240, 320), (480, 640)])
+def test_an_image_that_is_one_percent_larger_gave_depths_three_percent_off_without_a_word(kind, size, preset):
+    pair, matcher = render(kind, *size, seed=3, noise=1.5), bdis.StereoMatcher(preset)
+    for zoom, word in ((1.01, "1.0 % larger"), (0.99, "1.0 % smaller")):
+        right = moved(pair.right, zoom)
+        result = matcher.match(pair.left, right)
+        error = np.abs(result.disparity / pair.disparity - 1)[result.known]
+        assert 0.02 < np.nanmedian(error) < 0.05
+        (text,) = bdis.check_rectification(pair.left, right, result).warnings
+        assert f"the right image looks {word} than the left one" in text
+    assert not bdis.check_rectification(pair.left, pair.right, matcher.match(pair.left, pair.right)).warnings
+
+
+@pytest.mark.parametrize("preset", ["balanced", "fast"])
+def test_an_image_that_is_turned_by_half_a_degree_is_told(preset):
+    pair = render("tissue", 480, 640, seed=3)
+    right = moved(pair.right, degrees=0.3)
+    (text,) = bdis.check_rectification(pair.left, right, bdis.StereoMatcher(preset).match(pair.left, right)).warnings
+    assert "1.7 px at" in text
+    assert "columns" in text
+
+
+@pytest.mark.parametrize("options", [{"noise": 4}, {"blur": 2}, {"smoke": 0.3}])
+def test_hard_pictures_are_not_said_to_be_zoomed_or_turned(options):
+    for kind in ("tissue", "colon", "instruments"):
+        pair = render(kind, 240, 320, seed=5, **options)
+        said = " ".join(bdis.check_rectification(pair.left, pair.right).warnings)
+        assert "larger" not in said
+        assert "smaller" not in said
+        assert "turned" not in said

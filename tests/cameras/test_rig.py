@@ -197,6 +197,36 @@ def test_a_mark_of_unknown_pixels_became_a_plausible_depth_with_verged_cameras(m
     assert not recwarn
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "mark", "which"),
+    [
+        (-90, -30, 0, "the largest"), (-90, -30, -1, "the largest"), (-50, 50, 0, "more than have any other"),
+        (-50, 50, -1, "more than have any other"), (-90, -30, 255, "the largest"), (20, 50, 15, "the smallest"),
+    ],
+)  # fmt: skip
+def test_a_mark_of_unknown_pixels_that_is_not_the_smallest_value_became_a_plausible_depth(low, high, mark, which):
+    verged = bdis.Rig(500, 159.5, 119.5, 5, cx_right=259.5)
+    disparity = np.random.default_rng(3).uniform(low, high, (240, 320)).astype(np.float32)
+    disparity[:, :40] = mark
+    words = f"disparities are exactly {mark} px, {which}, which is a depth of .* set them to NaN"
+    with pytest.warns(UserWarning, match=words):
+        verged.depth(disparity)
+
+
+def test_disparities_that_many_pixels_have_rightly_are_no_marks(recwarn):
+    rig, parallel = bdis.Rig(500, 159.5, 119.5, 5, cx_right=259.5), bdis.Rig(500, 159.5, 119.5, 5)
+    smooth = np.random.default_rng(3).normal(10, 9, (240, 320)).astype(np.float32)
+    wall = np.where(
+        np.arange(320) < 60, np.random.default_rng(4).normal(40, 0.3, (240, 320)).astype(np.float32), smooth
+    )
+    steps = np.rint(16 * wall) / 16  # as of OpenCV's matchers
+    whole = np.digitize(smooth, [-5, 0, 5, 6, 8, 11]).astype(np.float32)
+    for disparity in (smooth, wall, steps, np.rint(smooth), whole, np.full((240, 320), 12.5)):
+        rig.depth(disparity)
+        parallel.depth(disparity)
+    assert not recwarn
+
+
 @pytest.mark.parametrize("least", [80, -0.1, np.nan])
 def test_a_probability_in_per_cent_gave_an_empty_cloud_without_a_word(least):
     with pytest.raises(ValueError, match="min_probability must be from 0 to 1, but it is"):

@@ -29,7 +29,7 @@ from tests.cli.recordings import (
     stop_after,
     wait_for_frames,
 )
-from tests.video.videos import write_video
+from tests.video.videos import flat_pair, write_video
 
 av = pytest.importorskip("av")
 
@@ -289,6 +289,45 @@ def test_another_clip_under_the_names_of_the_first_is_not_its_continuation(tmp_p
     capsys.readouterr()
     fails(capsys, [*command, "--resume"], 1, "cannot be continued", "source.content.sha256 was")
     assert contents(tmp_path / "out") == before
+
+
+def raw_video(path, first=0):
+    """All of these have the same size."""
+    return write_video(path, 12, codec="rawvideo", options={}, pair=lambda i: flat_pair(i + first))
+
+
+@pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "interrupted"])
+def test_a_video_of_the_same_size_in_the_place_of_the_first_was_its_continuation(
+    tmp_path, capsys, monkeypatch, is_complete
+):
+    video = raw_video(tmp_path / "video.avi")
+    size = video.stat().st_size
+    command = ["run", str(video), *FAST, "--save", "disparity", "-o", str(tmp_path / "out")]
+    with monkeypatch.context() as patch:
+        if not is_complete:
+            stop_after(patch, 3)
+        assert run(command) == (0 if is_complete else 1)
+    before = contents(tmp_path / "out")
+    assert raw_video(video, first=7).stat().st_size == size
+    capsys.readouterr()
+    fails(capsys, [*command, "--resume"], 1, "cannot be continued", "source.content.sha256 was")
+    assert contents(tmp_path / "out") == before
+    shutil.copyfile(raw_video(tmp_path / "copy.avi"), video)  # at another time
+    assert run([*command, "--resume"]) == 0
+    assert read_manifest(tmp_path / "out")["state"] == "complete"
+
+
+def test_a_recording_that_does_not_tell_the_content_of_its_video_is_continued(tmp_path, monkeypatch, capsys):
+    """As those of earlier versions."""
+    out = tmp_path / "out"
+    command = ["run", str(raw_video(tmp_path / "video.avi")), *FAST, "--save", "disparity", "-o", str(out)]
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        fails(capsys, command, 1, "enough")
+    manifest = read_manifest(out)
+    manifest["run"]["source"]["content"] = {}
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    assert run([*command, "--resume"]) == 0
 
 
 def test_a_copy_of_the_clip_with_other_times_is_its_continuation(tmp_path, monkeypatch, capsys):

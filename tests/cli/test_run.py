@@ -68,6 +68,19 @@ def test_what_is_doubtful_about_the_source_is_in_the_manifest(tmp_path, capsys):
     assert read_manifest(tmp_path / "out")["source_remarks"] == [warning]
 
 
+def test_a_frame_number_in_a_matroska_video_with_bursts_was_not_said_to_be_doubtful(tmp_path, capsys):
+    """Its header has one rate; that the times are others shows only while it is read."""
+    video = write_video(
+        tmp_path / "bursts.mkv", 40, times=lambda i: Fraction(i, 40) if i < 20 else Fraction(i - 15, 10)
+    )
+    assert run(["run", str(video), *FAST, "--save", "disparity", "--start", "7", "-o", str(tmp_path / "number")]) == 0
+    said = capsys.readouterr().err
+    assert said.count("--start 7: the frame rate of") == 1
+    assert "give a time, such as --start 0.325s" in said
+    assert run(["run", str(video), *FAST, "--save", "disparity", "--start", "0.3s", "-o", str(tmp_path / "time")]) == 0
+    assert "the frame rate of" not in capsys.readouterr().err
+
+
 def test_files_per_frame_and_json(tmp_path, capsys):
     save = "depth,disparity,probability,sigma,cloud"
     assert run(["run", SMALL, *FAST, "--save", save, "--every", "5", "-o", str(tmp_path), "--json"]) == 0

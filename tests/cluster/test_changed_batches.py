@@ -21,6 +21,7 @@ from bdis.video.recording import read_manifest
 from bdis.video.recording.run_request import RunRequest
 from tests.cli.commands import fails
 from tests.cli.recordings import contents
+from tests.video.videos import flat_pair, write_video
 
 RIG = 'format = "bdis-rig"\nfocal_px = 80.0\ncx = 31.5\ncy = 23.5\nbaseline_mm = 5.0\n'
 
@@ -91,6 +92,28 @@ def test_a_batch_whose_source_was_replaced_said_that_all_is_there_already(job, f
     assert "cannot be continued: source.content" in state.reason
     assert contents(job.folder) == before
     image.write_bytes(original)
+    assert given(job).state == "done"
+
+
+def test_a_batch_whose_video_was_replaced_by_one_of_the_same_size_said_that_all_is_there_already(tmp_path):
+    pytest.importorskip("av")
+    video = tmp_path / "video.avi"
+
+    def write(first):
+        write_video(video, 6, codec="rawvideo", options={}, pair=lambda i: flat_pair(i + first))
+        return video.stat().st_size
+
+    size = write(0)
+    (job,) = make_jobs(
+        [RunRequest(SourceRequest(str(video)), preset="fast", save=("disparity",))], tmp_path / "out", 25
+    )
+    state = given(job)
+    assert state.state == "done", state.reason
+    assert write(7) == size
+    state = given(job)
+    assert state.state == "failed"
+    assert "cannot be continued: source.content.sha256 was" in state.reason
+    write(0)
     assert given(job).state == "done"
 
 

@@ -134,6 +134,16 @@ def test_only_the_command_said_that_a_value_looks_like_a_mark(mark):
     assert not told.known[is_marked].any()
 
 
+def test_a_mark_between_the_disparities_of_verged_cameras_was_not_told():
+    pair = scene(2, "colon")
+    shifted, given = np.roll(pair.right, 25, 1), pair.disparity - 25
+    given[:, :50] = np.nan
+    is_marked = np.random.default_rng(0).random(given.shape) < 0.08
+    assert not bdis.assess(pair.left, shifted, given).warnings
+    (text,) = bdis.assess(pair.left, shifted, np.where(is_marked, 0, given)).warnings
+    assert "exactly 0 px, more than have any other, and do not fit the images" in text
+
+
 def test_the_largest_of_whole_disparities_is_no_mark():
     pair = scene(2, "tissue")
     given = np.minimum(np.rint(pair.disparity), np.nanpercentile(pair.disparity, 75))

@@ -232,6 +232,16 @@ def test_a_range_that_the_brightest_pixel_makes_too_large_was_not_told(pair, mat
         assert said(matcher, left, right) == ""
 
 
+@pytest.mark.parametrize("white", [32, 48, 64, 100])
+def test_floats_that_reach_neither_1_nor_255_were_read_as_dark_ones_without_a_word(pair, white):
+    left, right = (image * np.float32(white / 255) for image in (pair.left, pair.right))
+    words = "the images are read as 0 to 255, as their brightest pixel has it, but reach only"
+    assert words in said(bdis.StereoMatcher(), left, right)
+    assert said(bdis.StereoMatcher(), left / white, right / white) == ""
+    assert said(bdis.StereoMatcher(bits=8), left, right) == ""  # they are dark indeed
+    assert said(bdis.StereoMatcher(), *(image.astype(np.float32) for image in (pair.left, pair.right))) == ""
+
+
 @pytest.mark.parametrize("bits", [10, 12, 14, 16])
 def test_dark_pictures_of_a_known_range_are_only_dark(pair, bits):
     dark = [np.maximum(image // 16, 1) for image in (pair.left, pair.right)]

@@ -161,6 +161,15 @@ def test_the_fingerprint_of_a_data_set_or_a_bag_tells_it_from_another(tmp_path):
     before = open_source(bag).fingerprint
     (bag / "bag_0.mcap").write_bytes(b"three")
     assert (before["bytes"], open_source(bag).fingerprint["bytes"]) == (3, 5)
+    whole = tmp_path / "one.mcap"
+    prints = []
+    for change in (0, 1, 300_000, 599_999):  # in the beginning, the middle and the end
+        content = bytearray(600_000)
+        content[change] = change > 0
+        whole.write_bytes(content)
+        prints.append(open_source(whole).fingerprint["sha256"])
+    assert len(set(prints)) == 4
+    assert open_source(whole.rename(tmp_path / "other.mcap")).fingerprint["sha256"] == prints[-1]
     assert open_source("render:plane").fingerprint == {}
 
 

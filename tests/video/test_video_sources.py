@@ -295,6 +295,30 @@ def test_videos_that_begin_apart_by_their_time_stamps_were_paired_without_a_word
         assert not other.warnings
 
 
+def test_bursts_that_begin_apart_by_less_than_the_average_step_were_paired_without_a_word(folder):
+    """The right one misses the first frame, whose step is shorter than half of the average one."""
+
+    def in_bursts(index: int) -> Fraction:
+        return index // 5 + Fraction(index % 5, 50)
+
+    left = write_video(folder / "bursts_left.mkv", 40, join="left", times=in_bursts)
+    late, same = (
+        write_video(
+            folder / f"bursts_{first}.mkv", 40 - first, join="right", times=lambda i: in_bursts(i + first),
+            pair=lambda i: flat_pair(i + first),
+        )
+        for first in (1, 0)
+    )  # fmt: skip
+    said, source = [], open_source(left, late)
+    list(DepthStream(source, StereoMatcher("fast"), report=said.append))
+    warning = "the videos begin 0.020 s apart by their time stamps; they are paired as if they began together"
+    assert list(source.warnings) == [warning]
+    assert said.count(warning) == 1
+    source = open_source(left, same)
+    assert read_all(source)[1] == []
+    assert not source.warnings
+
+
 def paused(index: int) -> Fraction:
     """Time of a frame of a recorder of 50 frames/s that was paused for 8 s after its first 20 frames."""
     return Fraction(index, 50) + (8 if index >= 20 else 0)

@@ -11,6 +11,7 @@ from ..matching.pictures import INEXACT_ROWS_PX as INEXACT_PX
 from ..matching.pictures import differing_rows
 from ..matching.result import StereoResult
 from .features import MIN_FEATURES, matched_features
+from .row_trend import zoomed_or_turned
 
 # Median difference between the rows of a feature in left and right.  In exactly rectified pairs it is 0.2 to 0.6 px.
 UNRECTIFIED_PX = 2.5  # above this: the pair is not rectified
@@ -109,6 +110,8 @@ def check_rectification(
     if vertical > UNRECTIFIED_PX and not is_said:
         text = f"rows differ by {vertical:.1f} px on median: this pair does not look rectified"
         warnings = [text, *(each for each in warnings if each != corrected)]  # which says less
+    elif not corrected and not is_said and (trend := zoomed_or_turned(before, after, np.shape(left))):
+        warnings.append(trend)
     elif vertical > INEXACT_PX and not corrected and not is_said:
         warnings.append(f"rows differ by {vertical:.1f} px on median: the rectification is not exact")
     if swapped and not any("swapped" in text for text in said):

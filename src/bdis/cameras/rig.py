@@ -14,7 +14,7 @@ from ..common.arrays import Array, size_text, without_mask
 from ..common.atomic import Place
 from ..display.card import card
 from ..matching.disparity_px import as_disparity_px
-from ..matching.given_map import smallest_mark
+from ..matching.given_map import lone_mark
 from ..matching.result import StereoResult
 from ..matching.settings import PRESETS, Settings
 from .calibration_doubts import check_inside, doubts_of, tell_python, told
@@ -184,8 +184,8 @@ class Rig:
         Warns
         -----
         UserWarning
-            Many pixels of a disparity map have the same smallest disparity, not above 0, and this rig, of verged
-            cameras, gives it a depth: it may mark unknown pixels.
+            Many pixels of a disparity map have the same disparity, which no others have or come near, and this rig
+            gives it a depth: it may mark unknown pixels.
 
         Examples
         --------
@@ -202,7 +202,7 @@ class Rig:
         if max_depth_mm is not None and not max_depth_mm > 0:
             raise ValueError(f"max_depth_mm must be above 0, but it is {max_depth_mm:g}")
         shift = self._disparity_from_infinity(result)
-        if not isinstance(result, StereoResult) and self.doffs > 0 and shift.ndim >= 2:
+        if not isinstance(result, StereoResult) and shift.ndim >= 2:
             self._warn_of_marks(as_disparity_px(result))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             depth = np.where(shift > 0, np.float32(self.focal_px * self.baseline_mm) / shift, np.float32(np.nan))
@@ -752,8 +752,8 @@ class Rig:
         return content
 
     def _warn_of_marks(self, disparity: Array) -> None:
-        """Warn of unknown pixels that are marked by a number, which verged cameras turn into a depth."""
-        mark = smallest_mark(disparity[disparity > -self.doffs])
+        """Warn of unknown pixels that are marked by a number, which becomes a depth."""
+        mark = lone_mark(disparity[disparity > -self.doffs])
         if mark is not None:
             depth = self.focal_px * self.baseline_mm / (mark[0] + self.doffs)
             text = (

@@ -56,6 +56,7 @@ def run(
     continues.
     """
     from ..matching.matcher import StereoMatcher
+    from ..video.opened_source import parse_time
     from ..video.recording import Recording, check_new, read_manifest
     from ..video.recording.picture_warnings import PictureWarnings
     from ..video.recording.run_request import TIME_TOLERANCE_S
@@ -65,7 +66,13 @@ def run(
     earlier = read_manifest(out) if resume else None
     if earlier is None:
         check_new(out)
-    prepared = request.prepare(resume=resume, warn=terminal.warn, working=terminal.working)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        terminal.warn(text)
+
+    prepared = request.prepare(resume=resume, warn=tell, working=terminal.working)
     opened, warnings, sending = prepared.opened, FrameWarnings(), LiveOutputs([])
     source = opened.source
     try:
@@ -107,6 +114,8 @@ def run(
     pictures = PictureWarnings(warnings.warn, earlier or {})
     recording.remarks = lambda: {**pictures.entries(), **sending.entries(), **opened.all_remarks}
     coverage = _record(recording, stream, prepared.total, pictures, sending)
+    for option, text in (("--start", request.start), ("--stop", request.stop)):  # a varying rate may show only now
+        parse_time(text, source, option, lambda text: None if text in told else warnings.warn(text))
     if recording.absent:
         terminal.warn(
             f"{len(recording.absent)} frames of frames.csv did not come from the source, such as frame "

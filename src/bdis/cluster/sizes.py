@@ -24,8 +24,8 @@ def sizes_of(job: Job) -> dict[str, Any]:
     Returns
     -------
     dict of str to list
-        "source": for each view the size of its file in bytes, or what tells the files of its folder from others; None
-        for what is no file.  "outputs": the name of each file with its size, of each folder with its number of files.
+        "source": for each view what tells its file, or those of its folder, from others; None for what is no file.
+        "outputs": the name of each file with its size, of each folder with its number of files.
 
     Raises
     ------
@@ -78,11 +78,11 @@ def _sizes_of_source(request: SourceRequest) -> list[Any]:
 
 def _size_of_view(place: Path) -> Any:
     if place.is_file():
-        return place.stat().st_size
+        return fingerprint([place], reads_whole=False)
     if not place.is_dir():
         return None
     files = [path for path in sorted(place.rglob("*")) if path.is_file()]
-    return {**fingerprint(files, has_content=False), "calib_sha256": hashes_of(calibrations_in(place))}
+    return {**fingerprint(files, reads_whole=False), "calib_sha256": hashes_of(calibrations_in(place))}
 
 
 def _visible(folder: Path) -> list[Path]:

@@ -105,6 +105,12 @@ class Npz:
             shape, dtype = _promised(file)
         return dtype.kind in self._kinds and math.prod(shape) <= most
 
+    def holds_texts(self, name: str, most: int, longest: int) -> bool:
+        """Whether an array is one of text that :meth:`texts` reads; only its header is read."""
+        with self._archive.open(f"{name}.npy") as file:
+            shape, dtype = _promised(file)
+        return dtype.kind == "U" and math.prod(shape) <= most and dtype.itemsize <= _BYTES_OF_LETTER * longest
+
     def texts(self, name: str, most: int, longest: int) -> tuple[str, ...]:
         r"""An array of text as lines that may be shown.
 
@@ -127,8 +133,8 @@ class Npz:
         ('dark', 'red\\x1b[31m')
         """
         with self._archive.open(f"{name}.npy") as file:
-            shape, dtype = _promised(file)
-            if dtype.kind != "U" or math.prod(shape) > most or dtype.itemsize > _BYTES_OF_LETTER * longest:
+            if not self.holds_texts(name, most, longest):
+                shape, dtype = _promised(file)
                 expected = f"expected at most {most} texts of {longest} letters"
                 raise ValueError(f"{name} is an array of {dtype} of shape {shape}; {expected}")
             found = read_npy(file, "U")

@@ -56,8 +56,12 @@ def suspicions(result: StereoResult) -> list[str]:
     return found
 
 
-def smallest_mark(values: Array) -> tuple[float, str] | None:
-    """The smallest disparity, if so many pixels have it that it may rather mean unknown.
+def lone_mark(values: Array) -> tuple[float, str] | None:
+    """The disparity that so many pixels have that it may rather mean unknown.
+
+    It is the smallest one, if that is not above 0.  The largest and a smallest one above 0, and 0 and -1 between
+    others, as verged cameras have them, must stand alone: with no other value as frequent, with fewer within 1 px,
+    other than on a surface, and not in a map of whole px.
 
     Parameters
     ----------
@@ -71,23 +75,51 @@ def smallest_mark(values: Array) -> tuple[float, str] | None:
 
     Examples
     --------
-    >>> smallest_mark(np.float32([-1, -1, 0.5, 1.5, 1.25]))
+    >>> lone_mark(np.float32([-1, -1, 0.5, 1.5, 1.25]))
     (-1.0, '40% of the disparities are exactly -1 px, the smallest')
+    >>> lone_mark(np.float32([64, 64, 10.5, 11.5, 11.25]))
+    (64.0, '40% of the disparities are exactly 64 px, the largest')
+    >>> lone_mark(np.float32([64, 64, 63.5, 63.25, 63.2])), lone_mark(np.float32([64, 64, 6, 5, 5]))
+    (None, None)
     """
-    smallest = float(values.min(initial=np.inf))
-    share = _share_of_mark(values, smallest)
-    return (smallest, _in_words(smallest, share, "the smallest")) if smallest <= 0 and share > MANY else None
+    if not values.size:
+        return None
+    smallest, largest = float(values.min()), float(values.max())
+    if smallest <= 0 and (share := _share_of_mark(values, smallest)) > MANY:
+        return smallest, _in_words(smallest, share, "the smallest")
+    for mark, which in _candidates(smallest, largest).items():
+        if (share := _share_of_mark(values, mark)) > MANY and _stands_alone(values, mark):
+            return mark, _in_words(mark, share, which)
+    return None
+
+
+def _candidates(smallest: float, largest: float) -> dict[float, str]:
+    """Values that people mark unknown pixels by, and what is odd if many have them."""
+    usual = "more than have any other"
+    return {0.0: usual, -1.0: usual, smallest: "the smallest", largest: "the largest"}
 
 
 def _marks(values: Array, probability: Array) -> list[str]:
-    """A sentence for the smallest and the largest value, if many pixels have it and it cannot be their disparity."""
-    found = [] if (mark := smallest_mark(values)) is None else [mark]
-    largest = float(values.max())
-    # In maps of whole px many have the largest one rightly.
-    does_fit = float((probability[values == largest] > 0.5).mean()) >= FEW_FIT
-    if not does_fit and (share := _share_of_mark(values, largest)) > MANY:
-        found.append((largest, _in_words(largest, share, "the largest, and do not fit the images")))
+    """A sentence for each value that many pixels have and that cannot be their disparity."""
+    smallest, largest = float(values.min()), float(values.max())
+    found = []
+    for mark, which in _candidates(smallest, largest).items():
+        if (share := _share_of_mark(values, mark)) <= MANY:
+            continue
+        does_fit = float((probability[values == mark] > 0.5).mean()) >= FEW_FIT
+        if mark == smallest <= 0:
+            found.append((mark, _in_words(mark, share, which)))
+        # In maps of whole px many have the largest one rightly.
+        elif not does_fit and (mark == largest or _stands_alone(values, mark)):
+            found.append((mark, _in_words(mark, share, f"{which}, and do not fit the images")))
     return [f"{odd}: if that means unknown, pass unknown={mark:.9g} (--unknown {mark:.9g})" for mark, odd in found]
+
+
+def _stands_alone(values: Array, mark: float) -> bool:
+    """Whether more disparities are exactly this one than any other, and than lie within 1 px; never in whole px."""
+    rest = values[values != mark]
+    most = max(np.count_nonzero(np.abs(rest - mark) <= 1), np.unique(rest, return_counts=True)[1].max())
+    return bool(most < len(values) - len(rest) and (rest == np.rint(rest)).mean() < 0.5)
 
 
 def _share_of_mark(values: Array, mark: float) -> float:

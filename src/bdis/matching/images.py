@@ -11,7 +11,7 @@ MIN_SIDE_PX = 32
 _BYTE = np.dtype(np.uint8)
 TOLD_BITS = (8, 10, 12, 14, 16)  # of the pixels of 16-bit images
 _SUPPORTED = "BHfd"  # NumPy's letters for uint8, uint16, float32 and float64, in any byte order
-_LUMA = (0.299, 0.587, 0.114)
+LUMA = (0.299, 0.587, 0.114)
 
 
 class Pixels(NamedTuple):
@@ -67,7 +67,7 @@ class PixelReader:
         part = self._buffer("channel", image.shape[:2], np.float32)
         grey.fill(0)
         lows, highs = [], []
-        for channel, weight in enumerate(_LUMA):
+        for channel, weight in enumerate(LUMA):
             np.copyto(part, image[..., channel], casting="unsafe")
             lows.append(part.min())
             highs.append(part.max())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from .given_map import FEW_FIT, suspicions
+from .picture_quality import Strips, poor_quality
 from .readings import matches_by_chance, other_reading
 from .uncorrected_rows import uncorrected_rows
 
@@ -29,6 +30,9 @@ UNLIKE_BRIGHTNESS = 1.3  # factor; at 1.4 the error grows by 15 % and coverage s
 # Of white, the brightest place; the brightest pixel, from which white was told, has a quarter or more, but in floats.
 # With an eighth the error grows by an eighth on rendered tissue and doubles in the colon, with less it grows on.
 UNUSED_RANGE = 0.125
+# The same for floats that are read as 0 to 255, for which no value speaks: white may be 100.  With 0.4 the error grows
+# by a half in the colon; 41 real pairs and 20 rendered ones reach 0.65 and more.
+UNUSED_OF_255 = 0.4
 BLUE_SHARE = 0.75  # of the pixels; tissue in the right order of channels has at most 0.02, any real pair 0.1
 NO_PARALLAX_PX = 0.1
 MANY_AT_ZERO = 0.03  # share of the known pixels
@@ -58,6 +62,10 @@ class SmallPair(NamedTuple):
         levels.
     told_white : float or None
         Brightness of white if it was told from the brightest pixel; None if it was given, or follows from the type.
+    is_float : bool
+        The pixels were given as floats.
+    strips : Strips or None
+        A few rows of both images.
     """
 
     left: NDArray[np.int16]
@@ -70,6 +78,8 @@ class SmallPair(NamedTuple):
     is_given: bool = False
     moved: tuple[float, float] = (0.0, 0.0)
     told_white: float | None = None
+    is_float: bool = False
+    strips: Strips | None = None
 
 
 def small_left(result: StereoResult) -> NDArray[np.uint8] | None:
@@ -111,6 +121,9 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
         found.append(narrow_range(result.pictures))
     if result.pictures is not None:
         found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
+        strips = result.pictures.strips
+        if strips is not None and not any(found) and not doubts_nothing(result):  # else errors are large anyway
+            found.append(poor_quality(strips))
     return (*(suspicions(result) if is_given else ()), *(text for text in found if text))
 
 
@@ -330,7 +343,8 @@ def unused_range(small: SmallPair) -> str:
     'the images are read as 0 to 65535, as their brightest pixel has it, but reach only 3.9%: pass bits=, or scale them'
     """
     brightest = max(int(small.left.max(initial=0)), int(small.right.max(initial=0))) / (255 * small.grey)
-    if small.told_white is None or not 0 < brightest < UNUSED_RANGE:
+    least = UNUSED_OF_255 if small.is_float and small.told_white == 255 else UNUSED_RANGE
+    if small.told_white is None or not 0 < brightest < least:
         return ""
     return (
         f"the images are read as 0 to {small.told_white:g}, as their brightest pixel has it, but reach only "

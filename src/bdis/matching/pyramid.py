@@ -16,6 +16,7 @@ from .kernels.layout import PAD, image_stride
 from .kernels.pyramid import ByteImage, FloatImage, Image, Seen, Views
 from .levels import halved
 from .memory import Arena
+from .picture_quality import Strips, rows_of_strips, strips_of
 from .pictures import SHORT_SIDE_PX, SmallPair
 from .settings import Settings
 
@@ -86,6 +87,11 @@ class Pyramid:
         self._masks: list[Array | None] = [None, None]
         self.bits: int | None = None
         self._told_white: float | None = None
+        self._is_float = False
+        # Without a law of error nobody is told how sure a pixel is.
+        has_law = settings.variance is True or settings.smoothing > 0
+        self._strip_rows = rows_of_strips(height) if has_law else None
+        self._strips: Strips | None = None
         self._colors: Array | None = None
         # The coarsest level that still shows what the pictures are.
         large = [n for n in self.images[0] if min(sizes[n]) >= SHORT_SIDE_PX]
@@ -118,6 +124,8 @@ class Pyramid:
             self._take_plain(*images)
         else:
             self._take(images)
+        if self._strip_rows is not None:
+            self._strips = strips_of(*images, self._strip_rows, max(given.white for given in self._given))
         self._masks = [None, None]
         if masks[0] is not None or masks[1] is not None:
             self._masks = [
@@ -128,7 +136,7 @@ class Pyramid:
     def _take_plain(self, left: Array, right: Array) -> None:
         """As `_take`, with nothing to ask."""
         self._given = [Pixels(left, 1, 255.0), Pixels(right, 1, 255.0)]
-        self.bits, self._told_white, self._colors = 8, None, None
+        self.bits, self._told_white, self._is_float, self._colors = 8, None, False, None
         self._taken, address_of = self._bytes, address_of_uint8.function
         self._bytes[0].aim("pixels", left, address_of(left))
         self._bytes[1].aim("pixels", right, address_of(right))
@@ -140,7 +148,7 @@ class Pyramid:
         brightest = max(self._given[0].white, self._given[1].white)
         self.bits = None if brightest == 1 else int(brightest).bit_length()
         is_told = bits is None and images[0].dtype != np.uint8 and brightest > 1
-        self._told_white = brightest if is_told else None
+        self._told_white, self._is_float = brightest if is_told else None, images[0].dtype.kind == "f"
         self._colors = _some_colors(images[0], brightest)
         for given, as_bytes, as_floats in zip(self._given, self._bytes, self._floats):
             if given.channels:
@@ -160,7 +168,14 @@ class Pyramid:
         left, right = self._small
         by = moved.get(self._small_level, (0.0, 0.0))
         return SmallPair(
-            left.copy(), right.copy(), *self._small_facts, self._colors, moved=by, told_white=self._told_white
+            left.copy(),
+            right.copy(),
+            *self._small_facts,
+            self._colors,
+            moved=by,
+            told_white=self._told_white,
+            is_float=self._is_float,
+            strips=self._strips,
         )
 
     def run(self, crew: Crew) -> bool:

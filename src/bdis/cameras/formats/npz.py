@@ -7,6 +7,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...common.npz import Npz
 from .base import CalibrationFile, CalibrationFormat, CalibrationText, Size, check_size
+from .declared import says_fisheye, unit_stated
 from .opencv import cameras_of
 from .spellings import DISTORTION, of_both_sides, one_of, plain, shown
 
@@ -20,7 +21,7 @@ _WHOLE = {
 }
 _SIZES = {"size", "imagesize", "imgsize"}  # (width, height)
 _SHAPES = {"shape", "imageshape", "imgshape"}  # (height, width)
-_MOST_ARRAYS, _MOST_NUMBERS = 200, 64
+_MOST_ARRAYS, _MOST_NUMBERS, _MOST_TEXTS, _LONGEST_TEXT = 200, 64, 2, 100
 
 
 def _recognises(file: CalibrationText) -> bool:
@@ -28,7 +29,7 @@ def _recognises(file: CalibrationText) -> bool:
 
 
 def _read(file: CalibrationText) -> CalibrationFile:
-    arrays = _arrays(file.content)
+    arrays, said = _contents(file.content)
     matrices: dict[str, Array] = {}
     for letter, stems in (("K", _MATRIX), ("D", DISTORTION), ("P", _PROJECTION)):
         matrices |= of_both_sides(arrays, letter, stems)
@@ -40,21 +41,44 @@ def _read(file: CalibrationText) -> CalibrationFile:
         raise ValueError(
             f"camera matrices without distortion of both cameras, among {_names(arrays)}; expected D1 and D2"
         )
-    return cameras_of("NumPy .npz", matrices, _size(arrays, matrices), file, lacking=f"its arrays are {_names(arrays)}")
+    fisheye = says_fisheye(said) if "K1" in matrices else None
+    unit = unit_stated(said) if file.unit is None else None
+    return cameras_of(
+        "NumPy .npz", matrices, _size(arrays, matrices), file,
+        lacking=f"its arrays are {_names(arrays)}", fisheye=fisheye, unit=unit,
+    )  # fmt: skip
 
 
-def _arrays(content: bytes) -> dict[str, Array]:
-    """The small arrays of numbers in the file; larger ones, such as maps and points, are not looked at."""
+def _contents(content: bytes) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The small arrays of numbers in the file, and what it says in texts and single numbers.
+
+    Larger ones, such as maps and points, are not looked at.
+    """
     try:
         archive = Npz(content)
         names = archive.names()
         if len(names) > _MOST_ARRAYS:
             raise ValueError(f"{len(names)} arrays; a calibration has at most {_MOST_ARRAYS}")
-        return {name: archive[name] for name in names if archive.is_small(name, _MOST_NUMBERS)}
+        arrays = {name: archive[name] for name in names if archive.is_small(name, _MOST_NUMBERS)}
+        texts = {
+            name: _single(list(archive.texts(name, _MOST_TEXTS, _LONGEST_TEXT)))
+            for name in names
+            if archive.holds_texts(name, _MOST_TEXTS, _LONGEST_TEXT)
+        }
     except MemoryError:
         raise
     except Exception as error:  # zipfile and NumPy raise many kinds for damaged content
         raise ValueError(f"a .npz that is damaged, or holds no plain arrays: {str(error)[:200]}") from error
+    numbers = {name: _single(each.ravel().tolist()) for name, each in arrays.items()}
+    return arrays, numbers | texts
+
+
+def _single(values: list[Any]) -> Any:
+    """The value that all of these are, whole numbers as int; if there are several, the list."""
+    if len(set(values)) != 1:
+        return values
+    value = values[0]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _size(arrays: dict[str, Array], matrices: dict[str, Array]) -> Size | None:

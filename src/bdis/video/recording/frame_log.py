@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ class FrameRecord:
         Size of all its files together; 0 if it has none of its own.
     file_crc32 : int
         CRC-32 of their content, one after the other as in ``--save``; 0 if it has none, or an earlier version wrote it.
+    line : int
+        Number of its line in the log, from 1, by which it is seen that others are missing: :class:`FrameLog` counts
+        them.  0 if an earlier version wrote it.
     """
 
     index: int
@@ -55,11 +59,12 @@ class FrameRecord:
     lost_before: int = 0
     file_bytes: int = 0
     file_crc32: int = 0
+    line: int = field(default=0, compare=False)
 
 
-_NAMES = [field.name for field in fields(FrameRecord)]
-_EARLIER_NAMES = _NAMES[:-3], _NAMES[:-1]  # of earlier versions
-_INTEGERS = ("index", "suspect", "lost_before", "file_bytes", "file_crc32")
+_NAMES = [each.name for each in fields(FrameRecord)]
+_EARLIER_NAMES = _NAMES[:-4], _NAMES[:-2], _NAMES[:-1]  # of earlier versions
+_INTEGERS = ("index", "suspect", "lost_before", "file_bytes", "file_crc32", "line")
 
 
 class FrameLog:
@@ -84,8 +89,9 @@ class FrameLog:
     """
 
     def __init__(self, path: Place, keep: list[FrameRecord] | None = None):
-        self._path = Path(path)
-        write_whole(path, "".join([_line(_NAMES), *(_line(_texts(record)) for record in keep or [])]).encode())
+        self._path, self._lines = Path(path), len(keep or [])
+        kept = (replace(record, line=number) for number, record in enumerate(keep or [], 1))
+        write_whole(path, "".join([_line(_NAMES), *(_line(_texts(record)) for record in kept)]).encode())
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # closed by close()
 
     def add(self, record: FrameRecord) -> None:
@@ -96,7 +102,8 @@ class FrameLog:
         OSError
             The record cannot be written; the file stays as it was.
         """
-        line, before = _line(_texts(record)).encode(), self._file.tell()
+        numbered = replace(record, line=self._lines + 1)
+        line, before = _line(_texts(numbered)).encode(), self._file.tell()
         try:
             written = self._file.write(line)
             while written < len(line):  # a second attempt writes the rest, or raises the error
@@ -105,6 +112,7 @@ class FrameLog:
             with contextlib.suppress(OSError):
                 self._file.truncate(before)
             raise named(error, self._path) from error
+        self._lines += 1
 
     def close(self) -> None:
         """Close the file."""
@@ -184,7 +192,25 @@ def read_ordered_log(path: Place) -> list[FrameRecord]:
             )
     if finished is not None and finished != len(records):
         raise ValueError(f"{path} has {len(records)} lines, and the recording {finished} frames; {REPAIRS}")
+    if (gap := gap_by_lines(records)) is not None:
+        raise ValueError(f"{path} lacks lines: the {gap + 1}. one is number {records[gap].line}; {REPAIRS}")
     return records
+
+
+def gap_by_lines(records: Sequence[FrameRecord]) -> int | None:
+    """How many records come before the first missing one, by the numbers of their lines.
+
+    Returns
+    -------
+    int or None
+        None if none is missing, or only at the end.
+
+    Examples
+    --------
+    >>> gap_by_lines([FrameRecord(7 + n, n / 25, 2, 0, 5, 1, 9, 0.9, line=n) for n in (1, 2, 4)])
+    2
+    """
+    return next((place for place, record in enumerate(records) if record.line not in (0, place + 1)), None)
 
 
 def replace_records(path: Place, changed: dict[int, FrameRecord | None]) -> None:
@@ -217,9 +243,9 @@ def _record(names: list[str], parts: list[str]) -> FrameRecord:
 
 def _texts(record: FrameRecord) -> list[str]:
     """The fields of a record as text; the time keeps all digits, so that it is read back exactly."""
-    index, time_s, *times, coverage, suspect, lost_before, file_bytes, file_crc32 = astuple(record)
+    index, time_s, *times, coverage, suspect, lost_before, file_bytes, file_crc32, line = astuple(record)
     texts = [*(f"{value:.3f}" for value in times), f"{coverage:.4f}"]
-    return [str(index), repr(float(time_s)), *texts, *map(str, (suspect, lost_before, file_bytes, file_crc32))]
+    return [str(index), repr(float(time_s)), *texts, *map(str, (suspect, lost_before, file_bytes, file_crc32, line))]
 
 
 def _line(texts: list[str]) -> str:

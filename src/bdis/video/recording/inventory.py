@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...cameras.rig import Rig
 from .frame_files import crc32_of, frame_file
-from .frame_log import FRAME_LOG, FrameRecord, read_frame_log
+from .frame_log import FRAME_LOG, FrameRecord, gap_by_lines, read_frame_log
 from .log_gaps import agreeing_frames, gap_by_numbers, gap_by_times
 from .outputs import OUTPUTS
 from .video_file import read_ticks
@@ -114,6 +114,8 @@ def _first_gap(
     if finished_frames is not None and len(records) >= finished_frames:
         return None
     gaps = [gap for video in ticks if (gap := gap_by_times(records, video)) is not None]
+    if (gap := gap_by_lines(records)) is not None:
+        gaps.append(gap)
     # Of an unfinished recording, numbers may be left out for reasons of the source; times in the video do not err.
     if not gaps and finished_frames is not None and every is not None:
         return gap_by_numbers(records, every, is_from_start=is_from_start)

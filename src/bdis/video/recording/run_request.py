@@ -326,7 +326,7 @@ def changes_of_source(before: dict[str, Any], request: SourceRequest, source: So
     """
     now = json_ready(_about_source(request, source))
     return [f"{name} were {before[name]!r}, now {now[name]!r}"
-            for name in ("bytes", "frames", "content") if name in before and before[name] != now[name]]  # fmt: skip
+            for name in ("bytes", "frames", "content") if before.get(name, {}) not in ({}, now[name])]  # fmt: skip
 
 
 def without_secrets(place: str) -> str:

@@ -103,7 +103,9 @@ class BagSource(Source):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        return fingerprint(bag_files(self._place), has_content=False) if self._place.is_dir() else {}
+        if self._place.is_dir():
+            return fingerprint(bag_files(self._place), reads_whole=False)
+        return fingerprint([self._place], reads_whole=False, has_names=False)
 
     @property
     def camera_remarks(self) -> list[str]:

@@ -119,13 +119,13 @@ class Track:
 
     @property
     def fps(self) -> float:
-        self._open()
+        self._read_header()
         return self._fps
 
     @property
     def rate_varies(self) -> bool:
         """Whether frames do not follow each other at a constant rate, by the header or by those read so far."""
-        self._open()
+        self._read_header()
         return self._rate_varies
 
     @property
@@ -294,6 +294,11 @@ class Track:
         self._pipe = None
 
     # ------------------------------------------------------------ inside
+
+    def _read_header(self) -> None:
+        """Open the file if it never was; what its header says is known after it is closed, too."""
+        if self._first_opened_s is None:
+            self._open()
 
     def _open(self) -> None:
         if self._container is not None:

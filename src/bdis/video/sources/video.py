@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from .fingerprint import fingerprint
 from .pipe import is_pipe, parse_pipe_format
 from .read_ahead import ReadAhead
 from .source import BadFrame, OpenOptions, Source, SourceKind, StereoFrame
@@ -15,6 +17,7 @@ from .views import Splitter
 # Largest time between the views of a pair, in steps from frame to frame: more than half a step, so that a right video
 # that is half a frame late is not paired now with the left frame before and now with the one after.
 PAIR_TOLERANCE = 0.6
+FAST_STEPS = 3  # of a video whose rate varies, by which it is told that its frames follow faster than on average
 SAME_TIME_S = 1e-6
 # By which share the rates of two videos may differ: that of a pipe is guessed from its first frames.
 RATE_TOLERANCE, PIPE_RATE_TOLERANCE = 0.01, 0.1
@@ -72,6 +75,10 @@ class VideoSource(Source):
     def layout(self) -> str | None:
         return self._split.used
 
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return _fingerprint([self._track])
+
     def read(self) -> StereoFrame | None:
         picture = self._track.read()
         if picture is None:
@@ -118,6 +125,7 @@ class TwoVideoSource(Source):
         self._is_joining: bool  # right frames before the first left one were asked for, to find its partner
         self._is_over: bool
         self._warnings: tuple[str, ...] = ()
+        self._fast_steps = 0  # from frame to frame, so short that views would be of different moments
         self._reset()
 
     @property
@@ -151,6 +159,10 @@ class TwoVideoSource(Source):
     @property
     def warnings(self) -> Sequence[str]:
         return (*self._warnings, *(warning for track in self._tracks for warning in track.warnings))
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        return _fingerprint(self._tracks)
 
     def read(self) -> StereoFrame | None:
         self._check_rates()
@@ -236,8 +248,10 @@ class TwoVideoSource(Source):
 
     def _drop(self, side: int) -> None:
         """Hold the picture of a track no longer: it is paired, or has no partner."""
-        picture = self._held[side]
+        picture, last_s = self._held[side], self._last_s[side]
         assert picture is not None
+        if last_s is not None and picture.time_s > last_s + SAME_TIME_S:
+            self._fast_steps += self._start_apart_s > PAIR_TOLERANCE * (picture.time_s - last_s)
         self._held[side], self._last_s[side] = None, picture.time_s
         if side == 0:
             self._is_joining = False
@@ -287,13 +301,18 @@ class TwoVideoSource(Source):
             )
 
     def _check_starts(self) -> None:
+        """Warn of videos that begin at different times, by more than a step from frame to frame."""
+        if self._start_apart_s > PAIR_TOLERANCE / self.fps or self._fast_steps >= FAST_STEPS:
+            begin = f"the videos begin {self._start_apart_s:.3f} s apart by their time stamps"
+            self._warnings = (f"{begin}; they are paired as if they began together",)
+
+    @property
+    def _start_apart_s(self) -> float:
+        """How far apart the first frames are by the time stamps in the files; 0 if these do not count."""
         left, right = self._tracks
         if not (self._pairs_by_time and left.has_own_times and right.has_own_times):
-            return
-        apart_s = abs(left.start_s - right.start_s)
-        if apart_s > PAIR_TOLERANCE / self.fps:
-            begin = f"the videos begin {apart_s:.3f} s apart by their time stamps"
-            self._warnings = (f"{begin}; they are paired as if they began together",)
+            return 0.0
+        return abs(left.start_s - right.start_s)
 
     def _check_lengths(self, left: Picture | None, right: Picture | None) -> None:
         """Report that one video ended before the other, given what was last read of each."""
@@ -314,6 +333,14 @@ class TwoVideoSource(Source):
                 "missing frames are not the last ones, the views after them are of different moments",
                 rest,
             )
+
+
+def _fingerprint(tracks: Sequence[Track]) -> dict[str, Any]:
+    """What tells videos from others of the same size; empty unless all are files."""
+    files = [Path(track.where) for track in tracks if not track.is_pipe]
+    if len(files) < len(tracks) or not all(file.is_file() for file in files):
+        return {}
+    return fingerprint(files, reads_whole=False, has_names=False)
 
 
 def _open(places: list[str], options: OpenOptions) -> Source:

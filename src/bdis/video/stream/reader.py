@@ -113,6 +113,7 @@ class Reader:
         self._target: tuple[float, int | None] | None = (start_s, start_index) if start_s > 0 else None
         self._count = 0  # frames read since the last seek
         self._has_read = False  # any frame at all
+        self._told: list[str] = []  # warnings of the source
         self._lost = 0  # frames since the last one that was let through
         self.seek_count = 0
 
@@ -132,8 +133,9 @@ class Reader:
                 if not self._continues_after_end():
                     return None
                 continue
-            if not self._has_read:
-                for text in self.source.warnings:
+            for text in self.source.warnings:  # some show only after a few frames
+                if text not in self._told:
+                    self._told.append(text)
                     self._report(text)
             self._count, self._has_read = self._count + 1, True
             if (self._count - 1) % self._every:
