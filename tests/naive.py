@@ -433,10 +433,10 @@ def match(left, right, settings, previous=None, masks=(None, None)):
     """
     seen = [(brightness(image) > 0) & (True if mask is None else mask) for image, mask in zip((left, right), masks)]
     levels = levels_of(left, right, seen, settings)
-    levels = [level for level in levels if level.number >= settings.finest_level]
-    coarsest = max([level.number for level in levels[:-1] if not level.is_start], default=levels[-1].number)
+    searched = [level for level in levels if level.number >= settings.finest_level]
+    coarsest = max([level.number for level in searched[:-1] if not level.is_start], default=searched[-1].number)
     rows = naive_rows.Rows((left, right), seen, coarsest, settings, previous)  # beyond the paper
-    finest, found, labels = search(levels, rows, settings)
+    finest, found, labels = search(searched, rows, settings)
 
     if has_surface(settings):  # beyond the paper
         found = solve_surface(finest, found, settings)

@@ -625,7 +625,7 @@ def test_frames_that_come_twice_or_backwards_are_refused(tmp_path, frames):
 def test_a_frame_log_with_other_numbers_says_which_line(begin, tmp_path):
     FrameLog(tmp_path / "frames.csv", [FrameRecord(0, 0.0, 2, 0, 5, 1, 9, 0.9)]).close()
     with open(tmp_path / "frames.csv", "a") as file:
-        file.write(f"{begin},2.000,0.000,5.000,1.000,9.000,0.9000,0,0,0,0\n")
+        file.write(f"{begin},2.000,0.000,5.000,1.000,9.000,0.9000,0,0,0,0,2\n")
     with pytest.raises(ValueError, match=r"frames.csv, line 3: .* is not the record of a frame") as error:
         read_frame_log(tmp_path / "frames.csv")
     assert str(error.value).isprintable()
