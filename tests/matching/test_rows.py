@@ -124,33 +124,35 @@ def test_a_slope_of_brightness_does_not_move_rows():
     slope = np.add.outer(40 * (np.arange(height) % 4), 25 * (np.arange(width) % 8)).astype(np.int16)
     found = map_of(np.zeros((height, width)))
     missing = []
-    for levels in (0, 1):
-        rows = row_sums(height, 0.04, levels)
+    for is_levelled in (0, 1):
+        rows = row_sums(height, 0.04, is_levelled)
         kernels.measure_rows(level_of(left), level_of(left - slope), found, 0, 1, rows, alone())
         weight, _, _, weighted = rows.sums[:, :4].sum(0)
         missing.append(abs(weighted / weight))
     assert missing[1] < 0.2 * missing[0]
 
 
-def row_sums(height, spread, levels=1):
-    return RowSums(sums=np.full((-(-height // 4), 8), np.nan, np.float32), spread=spread, grey=16.0, levels=levels)
+def row_sums(height, spread, is_levelled=1):
+    return RowSums(
+        sums=np.full((-(-height // 4), 8), np.nan, np.float32), spread=spread, grey=16.0, is_levelled=is_levelled
+    )
 
 
-@pytest.mark.parametrize("levels", [0, 1])
+@pytest.mark.parametrize("is_levelled", [0, 1])
 @pytest.mark.parametrize(("halvings", "every"), [(0, 1), (1, 1), (1, 2)])
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_measured_rows(size, halvings, every, levels):
+def test_measured_rows(size, halvings, every, is_levelled):
     height, width = size
     left, right = blotches(height, width + 9)[:, 9:], blotches(height, width + 9)[:, :width]
     noise = np.random.default_rng(5).normal(0, 30, (2, *size))
     left, right = (np.rint(image + more).astype(np.int16) for image, more in zip((left, right), noise))
     coarse = random_disparity((-(-height // 2**halvings), -(-width // 2**halvings)))
     coarse = np.where(np.isnan(coarse), np.nan, 0.1 * coarse - 9 / 2**halvings).astype(np.float32).astype(float)
-    rows = row_sums(height, 0.04, levels)
+    rows = row_sums(height, 0.04, is_levelled)
     kernels.measure_rows(level_of(left), level_of(right), map_of(coarse), halvings, every, rows, alone())
     disparity = 2**halvings * coarse.repeat(2**halvings, 0).repeat(2**halvings, 1)[:height, :width]
     reference = naive_rows.normal_equations(
-        left.astype(float), right.astype(float), disparity, 16.0, 0.04, every, is_levelled=bool(levels)
+        left.astype(float), right.astype(float), disparity, 16.0, 0.04, every, is_levelled=bool(is_levelled)
     )
     assert reference[0] > 10
     assert size[1] < 60 or reference[5] > 0

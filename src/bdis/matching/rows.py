@@ -194,7 +194,7 @@ class RowAlignment:
         for n in measured:
             height, level_width = self._left[n].pixels.shape[0], self._left[n].width
             sums = arena.zeros((-(-height // WINDOW_ROWS), 8), np.float32)
-            self._rows[n] = RowSums(sums=sums, spread=1.0, grey=scale, levels=1)
+            self._rows[n] = RowSums(sums=sums, spread=1.0, grey=scale, is_levelled=1)
             masks = [arena.zeros((height, image_stride(level_width)), np.uint8) for _ in range(2)]
             seen_found = arena.zeros((height, map_stride(level_width)), np.float32)
             self._around[n] = SeenAround(found=seen_found, left=masks[0], right=masks[1])
@@ -244,7 +244,7 @@ class RowAlignment:
             return True
         if number == self._last:
             finest = min(self._rows)
-            self._measure(finest, SPREADS[-1], NOTHING, found, number - finest, crew, levels=0)
+            self._measure(finest, SPREADS[-1], NOTHING, found, number - finest, crew, is_levelled=0)
             self.uneven_px2 = unevenness(self._rows[finest], 2.0**finest)
         return False
 
@@ -314,15 +314,23 @@ class RowAlignment:
         return estimate
 
     def _measure(
-        self, level: int, spread: float, known: RowEstimate, found: Map, halvings: int, crew: Crew, *, levels: int = 1
+        self,
+        level: int,
+        spread: float,
+        known: RowEstimate,
+        found: Map,
+        halvings: int,
+        crew: Crew,
+        *,
+        is_levelled: int = 1,
     ) -> RowEstimate:
-        """One round, with the right image moved by what is ``known``; ``levels`` as in `RowSums`."""
+        """One round, with the right image moved by what is ``known``; ``is_levelled`` as in `RowSums`."""
         right, rows = self._right[level], self._rows[level]
         if known.offset or known.border:
             self._set_shift(known.offset, self._tilt(known.border), level)
             kernels.shift_rows(right, self._moved[level], self._shift, crew)
             right = self._moved[level]
-        rows.update(spread=spread * spread, levels=levels)
+        rows.update(spread=spread * spread, is_levelled=is_levelled)
         every = 1 if level == self._first or self._was_wrong else 2  # half of many windows are enough to see it
         kernels.measure_rows(self._left[level], right, found, halvings, every, rows, crew)
         estimate = solve(rows, 2.0**level, known)

@@ -97,14 +97,14 @@ class RowSums(Record):
         px^2 of the level, variance that windows have beside what their information says.
     grey : float
         One grey level as stored.
-    levels : int
+    is_levelled : int
         1: the brightness of the two images may differ by a plane over each window; 0: by a constant.
     """
 
     sums: Floats
     spread: float
     grey: float
-    levels: int
+    is_levelled: int
 
 
 @inner
@@ -168,7 +168,7 @@ def without_slopes(sums, products, slopes):
 
 
 @inner
-def window_estimates(left, right, found, halvings, top, bottom, x, width, grey, levels):
+def window_estimates(left, right, found, halvings, top, bottom, x, width, grey, is_levelled):
     """What is missing of v, and the information about it, of the windows in columns x and x + 8: lanes 0 and 8."""
     zero, one = splat(float32(0)), splat(float32(1))
     n = sx = sy = sr = xx = xy = yy = xr = yr = rr = zero
@@ -182,7 +182,7 @@ def window_estimates(left, right, found, halvings, top, bottom, x, width, grey, 
         n, sx, sy, sr = n + count, sx + gx, sy + gy, sr + r
         xx, xy, yy = xx + gx * gx, xy + gx * gy, yy + gy * gy
         xr, yr, rr = xr + gx * r, yr + gy * r, rr + r * r
-        if levels:
+        if is_levelled:
             down, column = splat(float32(y - top)), count * across
             row = count * down
             c, d, cc, cd, dd = c + column, d + row, cc + column * across, cd + column * down, dd + row * down
@@ -195,7 +195,7 @@ def window_estimates(left, right, found, halvings, top, bottom, x, width, grey, 
     xx = sum_halves(xx) - mx * sx + n * splat(float32(STIFFNESS * grey * grey))
     xy, yy = sum_halves(xy) - mx * sy, sum_halves(yy) - my * sy
     xr, yr, rr = sum_halves(xr) - mx * sr, sum_halves(yr) - my * sr, sum_halves(rr) - mr * sr
-    if levels:
+    if is_levelled:
         sums, products = (share_of_mean, sx, sy, sr), (xx, xy, yy, xr, yr, rr)
         xx, xy, yy, xr, yr, rr = without_slopes(sums, products, (c, d, cc, cd, dd, cx, cy, cr, dx, dy, dr))
     # And an error of the disparity.
@@ -203,7 +203,7 @@ def window_estimates(left, right, found, halvings, top, bottom, x, width, grey, 
     texture, match = larger(yy - slope * xy, zero), yr - slope * xr
     rest = rr - xr * xr / larger(xx, splat(float32(1e-9)))
     missing = match / (texture + splat(float32(1e-3 * grey * grey)))
-    freedom = larger(n - splat(float32(3 + 2 * levels)), one)
+    freedom = larger(n - splat(float32(3 + 2 * is_levelled)), one)
     noise = larger(rest - match * missing, zero) / freedom + splat(float32(NOISE * grey * grey))
     enough = n >= splat(float32(MIN_KNOWN))
     return missing, select(enough, texture / noise, zero)
@@ -227,7 +227,7 @@ def measure_rows(left: Image, right: Image, found: Map, halvings: int, every: in
         w0 = w1 = w2 = v0 = v1 = both = common = last_weight = last_weighted = older_weight = older_weighted = zero
         for x in range(0, width if k % every == 0 else 0, LANES):
             missing, information = window_estimates(
-                left.pixels, right.pixels, found.values, halvings, top, bottom, x, width, rows.grey, rows.levels
+                left.pixels, right.pixels, found.values, halvings, top, bottom, x, width, rows.grey, rows.is_levelled
             )
             weight = select(is_window, information / (one + spread * information), zero)
             far = one + tail * missing * missing * weight
