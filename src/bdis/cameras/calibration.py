@@ -188,7 +188,8 @@ class StereoCalibration:
         -----
         UserWarning
             The file does not state its unit and has an unusual baseline, its focal length or principal point is that of
-            hardly any camera with images of the size that it states, or it says nothing of the distortion.
+            hardly any camera with images of the size that it states, its focal lengths along rows and columns differ
+            without a reason, or it says nothing of the distortion.
 
         Examples
         --------

@@ -29,6 +29,19 @@ SAME_SHARE = 0.03  # of width and height, but for the few per cent by which any 
 USUAL_BASELINE_MM = (1.0, 300.0)
 # Shares of the width: angles of view of 6 degrees (microscopes) to 136.  A focal length in mm is outside.
 USUAL_FOCAL = (0.2, 10.0)
+# fy / fx, which is how wide a pixel is over its height.  Square pixels have 1: of published calibrations of da Vinci
+# endoscopes it is within .5 %, of other cameras within 1.2 %.  Standards of video have others (4:3 and 16:9 pictures in
+# the same columns), and Hamlyn's calibrations, of PAL, are 0.1 to 2.1 % off them.
+SAME_ASPECT = 0.03  # a share
+PIXELS_OF_PAL, PIXELS_OF_NTSC = (12 / 11, 16 / 11), (10 / 11, 40 / 33)
+# Rows, and the least and the largest width over these, of sizes whose pixels are not square.  PAL has up to 5 columns
+# to 4 rows, often cropped; wider images of as many rows, 768x576 and 1024x576, have square pixels.
+PIXELS_OF_SIZES = (
+    ((576, 288), (1.0, 1.27), PIXELS_OF_PAL),
+    ((480, 240), (1.44, 1.52), PIXELS_OF_NTSC),
+    ((1080,), (1.32, 1.35), (4 / 3,)),  # HDV
+)
+USUAL_SHAPES = (4 / 3, 5 / 4, 16 / 9)  # width over height of square pixels
 UNIT_OF_FILE = "the file is in another unit: say in which (--unit, in Python unit=...)"
 
 
@@ -195,6 +208,68 @@ def unusual_baseline(found: CalibrationFile, origin: str, advice: str = UNIT_OF_
     )
 
 
+def unequal_focals(found: CalibrationFile, size: tuple[int, int] | None, origin: str) -> Doubt | None:
+    """Whether a raw camera has another focal length along columns than along rows, with no reason for it.
+
+    Rectification makes one of both, and both cameras are usually wrong alike, so that no rows differ.
+
+    Parameters
+    ----------
+    found : CalibrationFile
+    size : (int, int) or None
+        Width and height of its images, px; None if it is not known, and may be any.
+    origin : str
+        Name of the file, for the message.
+
+    Returns
+    -------
+    Doubt or None
+        None if its pixels are square, or those of a video standard with images of this size; or if there are no raw
+        cameras.
+
+    Examples
+    --------
+    >>> k = np.array([[500, 0, 319.5], [0, 550, 239.5], [0, 0, 1]])
+    >>> found = CalibrationFile("OpenCV", "mm", raw={"left_matrix": k, "right_matrix": k})
+    >>> unequal_focals(found, (640, 480), "raw.yml").remark
+    'focal lengths 500 and 550 px'
+    >>> unequal_focals(found, (720, 576), "raw.yml")  # PAL
+    """
+    if found.raw is None:
+        return None
+    usual = np.array(_pixels_of(size))
+    for side in ("left", "right"):
+        matrix = np.reshape(found.raw[f"{side}_matrix"], (3, 3))
+        along, down = float(matrix[0, 0]), float(matrix[1, 1])
+        if np.abs(down / along / usual - 1).min() > SAME_ASPECT:
+            off = 100 * (max(along, down) / min(along, down) - 1)
+            return Doubt(
+                f"focal lengths {along:g} and {down:g} px",
+                f"{origin} has focal lengths of {along:g} px along rows and {down:g} px along columns in its {side} "
+                f"camera, {off:.0f} % apart, as if pixels were not square; if they are, one of both is wrong, and with "
+                "it depth or height: correct it; if views were squeezed into one image, add --squeezed and give the "
+                "calibration of views of their full size",
+            )
+    return None
+
+
+def _pixels_of(size: tuple[int, int] | None) -> list[float]:
+    """Width over height of the pixels that images of this size may have; of any if it is None."""
+    if size is None:
+        television = (*PIXELS_OF_PAL, *PIXELS_OF_NTSC)
+        return [1.0, 2.0, 0.5, 4 / 3, *television, *(0.5 * pixel for pixel in television)]
+    found = [1.0]
+    # As it is, and with what was left out to hold only a field of a video, or to fit two views into an image.
+    for width, height, left_out in ((size[0], size[1], 1.0), (size[0], 2 * size[1], 0.5), (2 * size[0], size[1], 2.0)):
+        shape = width / height
+        if left_out != 1 and min(abs(shape / usual - 1) for usual in USUAL_SHAPES) < SAME_ASPECT:
+            found.append(left_out)
+        for rows, (narrowest, widest), pixels in PIXELS_OF_SIZES:
+            if height in rows and narrowest <= shape <= widest:
+                found += [left_out * pixel for pixel in pixels]
+    return found
+
+
 def without_distortion(found: CalibrationFile, origin: str) -> Doubt | None:
     """Whether raw cameras were taken to have no distortion because their file says nothing of it.
 
@@ -278,7 +353,10 @@ def doubts_of(found: CalibrationFile, origin: str, size: tuple[int, int] | None 
     """
     size = found.size or size
     focal = None if size is None else unusual_focal(found.focal_px, size, f"{origin} has", "is it in px of its images?")
-    return [focal, off_middle_as_stated(found, origin), unusual_baseline(found, origin)]
+    return [
+        focal, off_middle_as_stated(found, origin), unusual_baseline(found, origin),
+        unequal_focals(found, size, origin),
+    ]  # fmt: skip
 
 
 def tell_python(text: str) -> None:

@@ -246,6 +246,8 @@ class GivenCameras:
             advice = _SCALE.replace("FACTOR", f"{factor:.6g}")
         elif (2 * width, height) == expected or (width, 2 * height) == expected:
             advice = "if both views were squeezed into one image, add --squeezed"
+        elif (width, height) in ((2 * expected[0], expected[1]), (expected[0], 2 * expected[1])):
+            advice = "if it is of the views as they were squeezed into one image, leave out --squeezed"
         raise ValueError(
             f"the images are {width}x{height} but {self.calib[0]} is for {found.size[0]}x{found.size[1]}"
             f"{'' if self.calib_scale == 1 else f' (times {self.calib_scale:g})'}; {advice}"

@@ -681,8 +681,9 @@ class Rig:
         Warns
         -----
         UserWarning
-            The file does not state its unit and has an unusual baseline, or its focal length or principal point is that
-            of hardly any camera with images of the size that it states.
+            The file does not state its unit and has an unusual baseline, its focal length or principal point is that of
+            hardly any camera with images of the size that it states, or its raw cameras have focal lengths along rows
+            and columns that differ without a reason.
 
         Examples
         --------

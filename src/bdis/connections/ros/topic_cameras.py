@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ...cameras.calibration import StereoCalibration
-from ...cameras.calibration_doubts import check_inside, off_middle, told, unusual_baseline, unusual_focal
+from ...cameras.calibration_doubts import (
+    check_inside,
+    off_middle,
+    told,
+    unequal_focals,
+    unusual_baseline,
+    unusual_focal,
+)
 from ...cameras.formats import CalibrationFile
 from ...cameras.raw_or_rectified import weigh_rows
 from ...cameras.rectifier import Rectifier
@@ -72,6 +79,7 @@ def decide_camera(
         off_middle(cameras, size, _CENTRE, _SIZE),
         unusual_focal(found.focal_px, size, "the camera_info has", _SIZE),
         unusual_baseline(found, "the camera_info", _UNIT),
+        unequal_focals(found, size, "the camera_info"),
     )
     return camera, [remark, *told(doubts, warn)]
 
