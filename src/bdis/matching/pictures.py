@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.arrays import Array
 from .given_map import FEW_FIT, suspicions
-from .picture_quality import Strips, poor_quality
+from .picture_quality import Strips, interlaced, poor_quality
 from .readings import matches_by_chance, other_reading
 from .uncorrected_rows import uncorrected_rows
 
@@ -122,6 +122,8 @@ def warnings_of(result: StereoResult) -> tuple[str, ...]:
     if result.pictures is not None:
         found += [unlike_brightness(result.pictures), unused_range(result.pictures), blue_tissue(result.pictures)]
         strips = result.pictures.strips
+        if strips is not None and not same:
+            found.append(interlaced(strips))
         if strips is not None and not any(found) and not doubts_nothing(result):  # else errors are large anyway
             found.append(poor_quality(strips))
     return (*(suspicions(result) if is_given else ()), *(text for text in found if text))

@@ -105,9 +105,9 @@ class StereoResult:
         """What to know of the pair before this is trusted, a sentence each; empty if nothing looks wrong.
 
         Told are images that are swapped, mirrored, the same twice, of different brightness, of different scenes or with
-        differing rows, such as those of another zoom, a single pixel that makes all others dark, and blue tissue.  They
-        are looked for when they are first asked for, which takes some milliseconds, and up to half a second where
-        something is wrong.
+        differing rows, such as those of another zoom, a single pixel that makes all others dark, and blue tissue; with
+        a variance also interlaced, soft and strongly compressed ones.  They are looked for when they are first asked
+        for, which takes some milliseconds, and up to half a second where something is wrong.
 
         Examples
         --------
