@@ -175,6 +175,8 @@ class GivenCameras:
             found, file, rig, raw, lambda: _told_by_rows(found, file, rig, raw, pairs, warn, working)
         )
         remarks += reasons
+        if raw is not None and self.rectify:
+            _warn_if_transposed(file, raw, pairs, warn, working)
         if rig is None or is_raw:
             assert raw is not None
             remarks += self._doubts(found, file, raw, size, warn)
@@ -313,6 +315,11 @@ def _told_by_rows(
             f"the images do not look rectified ({evidence.reason}), and {file.name} cannot rectify them: it lacks "
             f"{found.raw_lacks}. Give that file as well (--calib FILE twice), or --no-rectify if they are rectified"
         )
+    if evidence.verdict == "transposed":
+        raise ValueError(
+            f"{evidence.about_rotation(file.name)}. If it is right, say whether the images are to be rectified: "
+            "--rectify or --no-rectify"
+        )
     if evidence.verdict == "raw":
         return True, [f"images rectified with it: {evidence.reason}"]
     if evidence.verdict == "neither":
@@ -327,3 +334,17 @@ def _told_by_rows(
         f"it cannot be told whether the images are rectified already: {evidence.reason}{effect}. "
         "Say whether they are to be rectified with the calibration: --rectify or --no-rectify"
     )
+
+
+def _warn_if_transposed(
+    file: Path,
+    raw: StereoCalibration,
+    pairs: Iterable[tuple[Array, Array]],
+    warn: Callable[[str], None],
+    working: Working,
+) -> None:
+    """Where the user has decided that the images are rectified, the first pair still tells one mistake."""
+    with working("looking at the rows of the images"):
+        evidence = weigh_rows(itertools.islice(pairs, 1), raw.rectify())
+    if evidence.verdict == "transposed":
+        warn(evidence.about_rotation(file.name))

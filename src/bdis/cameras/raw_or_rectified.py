@@ -6,7 +6,7 @@ if these are rectified, so they are looked for once, and their rows are compared
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,15 +15,19 @@ from ..common.arrays import Array
 from ..matching.pictures import INEXACT_ROWS_PX
 from .checks import UNRECTIFIED_PX
 from .features import MIN_FEATURES, matched_features
-from .rectifier import Rectifier
+from .rectifier import Rectifier, rectified_features
 from .rig import Rig
 
-Verdict = Literal["raw", "rectified", "alike", "unclear", "neither"]
+Verdict = Literal["raw", "rectified", "alike", "unclear", "neither", "transposed"]
 
 CLEARLY_SMALLER = 0.75  # ratio of row differences; rendered pairs with a little distortion alone have 0.5 to 0.7
 MUCH_SMALLER = 0.4  # ratio of scatters if rows say the opposite; with a knock 0.1 to 0.3, in images of another size 0.5
 CLEARLY_MORE = 4.0  # standard deviations by which the features of one opinion outnumber the others
 SAME_DEPTH = 0.01  # a share: rectified or not, the depth is the same
+# Ratio of the scatters with the rotation transposed and as it is.  Of 216 rendered pairs of cameras turned towards each
+# other by .25 to 5 degrees, .02 to .6 where it is transposed by mistake, and more than 1.1 where it is not.
+TRANSPOSED = 0.7
+IN_FRONT = 0.9  # a share of the features; those of swapped images are not
 KNOCK_PX = 2.0  # by which a calibration may have aged in all rows
 MAX_PAIRS = 8  # of a video that are looked at before there is no verdict
 
@@ -41,9 +45,12 @@ class RowEvidence:
         rectification, px; NaN with too few features.
     as_given_mm, rectified_mm : float
         Median depth of the features in either case, mm; NaN if none is in front of the cameras.
-    verdict : {"raw", "rectified", "alike", "unclear", "neither"}
+    verdict : {"raw", "rectified", "alike", "unclear", "neither", "transposed"}
         What the images are: "alike" if it makes no difference to the depth, "neither" if rows differ in both cases, so
-        that the calibration is not that of these images.
+        that the calibration is not that of these images; "transposed" if they fit with the rotation between the cameras
+        transposed, as if it led from right to left, and in no case better.
+    transposed_px : float
+        Median difference of the rows after rectification with that rotation, px; NaN with too few features.
     """
 
     features: int
@@ -52,6 +59,7 @@ class RowEvidence:
     as_given_mm: float
     rectified_mm: float
     verdict: Verdict
+    transposed_px: float = np.nan
 
     @property
     def reason(self) -> str:
@@ -64,9 +72,27 @@ class RowEvidence:
         """
         if self.features < MIN_FEATURES:
             return f"only {self.features} features are found in both images"
+        if self.verdict == "transposed":
+            return (
+                f"rows of {self.features} features differ by {self.rectified_px:.2f} px after rectification, by "
+                f"{self.transposed_px:.2f} px with the transpose"
+            )
         return (
             f"rows of {self.features} features differ by {self.as_given_px:.1f} px as they are, "
             f"by {self.rectified_px:.1f} px after rectification"
+        )
+
+    def about_rotation(self, name: str) -> str:
+        """What to say of the calibration of this name if its rotation is transposed.
+
+        Examples
+        --------
+        >>> RowEvidence(300, 0.4, 1.65, 31, 59, "transposed", 0.11).about_rotation("raw.yml").split(":")[0]
+        'the rotation in raw.yml looks transposed'
+        """
+        return (
+            f"the rotation in {name} looks transposed: {self.reason}; it must lead from left to right, so that a "
+            "point x of the left camera is R x + T in the right one: transpose it, or the depth is wrong"
         )
 
 
@@ -119,17 +145,47 @@ def _weigh(before: Array, after: Array, rectifier: Rectifier, rig: Rig) -> RowEv
         return RowEvidence(len(before), np.nan, np.nan, np.nan, np.nan, "unclear")
     rectified_before, rectified_after = rectifier.points(before, after)
     as_given, rectified = before[:, 1] - after[:, 1], rectified_before[:, 1] - rectified_after[:, 1]
+    transposed = _rows_transposed(before, after, rectifier)
     depths = [
         cameras.depth(np.asarray(places[:, 0] - others[:, 0], np.float32))
         for cameras, places, others in ((rig, before, after), (rectifier.rig, rectified_before, rectified_after))
     ]
+    is_transposed = _fits_transposed(as_given, rectified, transposed)
     return RowEvidence(
         features=len(before),
         as_given_px=float(np.median(np.abs(as_given))),
         rectified_px=float(np.median(np.abs(rectified))),
         as_given_mm=_median(depths[0]),
         rectified_mm=_median(depths[1]),
-        verdict=_verdict(as_given, rectified, *depths),
+        verdict="transposed" if is_transposed else _verdict(as_given, rectified, *depths),
+        transposed_px=_median_size(transposed) if len(transposed) else np.nan,
+    )
+
+
+def _rows_transposed(before: Array, after: Array, rectifier: Rectifier) -> Array:
+    """Row differences (n,) after rectification with the transposed rotation; empty if features are behind it then."""
+    cameras = rectifier.cameras
+    try:
+        ours = replace(cameras, rotation=cameras.rotation.T)
+        rectified_before, rectified_after, rig = rectified_features(ours, before, after)
+    except ValueError:
+        return np.empty(0)
+    depth = rig.depth(np.asarray(rectified_before[:, 0] - rectified_after[:, 0], np.float32))
+    if np.isfinite(depth).mean() < IN_FRONT:
+        return np.empty(0)
+    return np.asarray(rectified_before[:, 1] - rectified_after[:, 1])
+
+
+def _fits_transposed(as_given: Array, rectified: Array, transposed: Array) -> bool:
+    """Whether rows differ clearly less with the transposed rotation than with the rotation, nor more than as given."""
+    if not len(transposed):
+        return False
+    given, ours, others = (np.abs(rows - np.median(rows)) for rows in (as_given, rectified, transposed))
+    return bool(
+        np.median(others) < TRANSPOSED * np.median(ours)
+        and _is_clearly_smaller(others, ours)
+        and np.median(others) <= np.median(given)
+        and _median_size(transposed) <= UNRECTIFIED_PX
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _LEAST_SEEN = 0.01  # a share of a rectified image
 _ARE_THEY_RIGHT = "are its rotation and its distortion right, and is its size that of its camera matrices?"
+_NO_RECTIFIED = "no rectified cameras follow from this calibration; are its matrices right?"
 _REMAPPED = (np.uint8, np.uint16, np.int16, np.float32, np.float64)  # types of pixels that OpenCV remaps
 
 
@@ -90,7 +91,7 @@ class Rectifier:
                 _check_rectifies(rotations, cameras)
             self.rig = _rig_of(projections[0], projections[1], cameras.size)
         except (ArithmeticError, self._cv2.error) as error:
-            raise ValueError("no rectified cameras follow from this calibration; are its matrices right?") from error
+            raise ValueError(_NO_RECTIFIED) from error
         self.left_rotation = rotations[0]
         matrices = (cameras.left_matrix, cameras.right_matrix)
         distortions = (cameras.left_distortion, cameras.right_distortion)
@@ -165,12 +166,7 @@ class Rectifier:
         >>> np.round(place, 3).tolist()
         [[20.0, 30.0]]
         """
-        undistort = self._cv2.fisheye.undistortPoints if self.cameras.fisheye else self._cv2.undistortPoints
-        left, right = (
-            undistort(np.asarray(places, float).reshape(-1, 1, 2), matrix, distortion, R=rotation, P=projection)
-            for places, (matrix, distortion, rotation, projection) in zip((left, right), self._sides)
-        )
-        return left.reshape(-1, 2), right.reshape(-1, 2)
+        return _rectified_points(self._cv2, self._sides, (left, right), is_fisheye=self.cameras.fisheye)
 
     def _map(self, matrix: Array, distortion: Array, rotation: Array, projection: Array) -> tuple[Array, Array]:
         """Column and row in the raw image of each pixel of the rectified image, float32 (h, w) each."""
@@ -201,6 +197,61 @@ class Rectifier:
         rectified: Array = cv2.remap(image, *self._maps[side], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         rectified[~seen] = 0
         return rectified
+
+
+def rectified_features(cameras: StereoCalibration, left: Array, right: Array) -> tuple[Array, Array, Rig]:
+    """Where points of raw images lie in rectified ones, and the rig of these, without the maps of a Rectifier.
+
+    Parameters
+    ----------
+    cameras : StereoCalibration
+    left, right : ndarray of float64, shape (n, 2)
+        Column and row in px, n at least 1.
+
+    Returns
+    -------
+    left, right : ndarray of float64, shape (n, 2)
+    rig : Rig
+
+    Raises
+    ------
+    ImportError
+        OpenCV is not installed.
+    ValueError
+        No rectified cameras follow from the calibration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bdis import StereoCalibration
+    >>> k = np.array([[500, 0, 159.5], [0, 500, 119.5], [0, 0, 1]])
+    >>> cameras = StereoCalibration(k, np.zeros(5), k, np.zeros(5), np.eye(3), [-5, 0, 0], size=(320, 240))
+    >>> place, _, rig = rectified_features(cameras, np.array([[20.0, 30.0]]), np.array([[10.0, 30.0]]))
+    >>> np.round(place, 3).tolist(), rig.baseline_mm
+    ([[20.0, 30.0]], 5.0)
+    """
+    cv2 = require("cv2", "rectifying images")
+    try:
+        rotations, projections = _rectifying_matrices(cv2, cameras, None)
+        rig = _rig_of(projections[0], projections[1], cameras.size)
+    except (ArithmeticError, cv2.error) as error:
+        raise ValueError(_NO_RECTIFIED) from error
+    matrices = (cameras.left_matrix, cameras.right_matrix)
+    distortions = (cameras.left_distortion, cameras.right_distortion)
+    sides = list(zip(matrices, distortions, rotations, projections))
+    return (*_rectified_points(cv2, sides, (left, right), is_fisheye=cameras.fisheye), rig)
+
+
+def _rectified_points(
+    cv2: Any, sides: list[tuple[Array, Array, Array, Array]], points: tuple[Array, Array], *, is_fisheye: bool
+) -> tuple[Array, Array]:
+    """Points (n, 2) of both raw images in the rectified ones; ``sides`` as in Rectifier."""
+    undistort = cv2.fisheye.undistortPoints if is_fisheye else cv2.undistortPoints
+    left, right = (
+        undistort(np.asarray(places, float).reshape(-1, 1, 2), matrix, distortion, R=rotation, P=projection)
+        for places, (matrix, distortion, rotation, projection) in zip(points, sides)
+    )
+    return left.reshape(-1, 2), right.reshape(-1, 2)
 
 
 def _rectifying_matrices(cv2: Any, cameras: StereoCalibration, alpha: float | None) -> tuple[list[Array], list[Array]]:

@@ -114,6 +114,8 @@ def _decided(
     is_raw = not named if named is not None else evidence.verdict != "rectified"
     if evidence.verdict == "neither":
         raise ValueError(f"its camera_info is not of these images: {evidence.reason}. If it is, {_HOW_TO_SAY}")
+    if evidence.verdict == "transposed":
+        raise ValueError(f"{evidence.about_rotation('its camera_info')}. If it is right, {_HOW_TO_SAY}")
     if named is None and evidence.verdict in ("raw", "rectified"):
         reason = evidence.reason
     elif named is None and evidence.verdict == "unclear":
