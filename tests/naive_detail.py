@@ -296,15 +296,11 @@ def variance(
     move = np.minimum(np.abs(disparity - surface), FARTHEST)
     apart = np.minimum(np.abs(disparity - labels), FARTHEST_LABEL)
     by_surface, by_joint, by_jump, by_bend, by_move, by_label, by_hole, by_near, by_rows = weights[:9]
-    floor, coherent, by_noise = weights[9:]
+    coherent, by_noise = weights[9:]
     guessed = surface_variance**2 / (surface_variance**2 + GUESS**2)
     seen = by_joint / (1 / surface_variance + precision) + by_jump * jump**2
     seen = seen + (by_label * apart + by_near * np.abs(disparity)) * surface_variance
-    unseen = (
-        floor
-        + by_noise * by_texture
-        + by_rows * max(uneven_rows - EVEN, 0)
-        + (by_surface + by_hole * guessed) * surface_variance
-    )
+    unseen = by_noise * by_texture + by_rows * max(uneven_rows - EVEN, 0)
+    unseen = unseen + (by_surface + by_hole * guessed) * surface_variance
     seen = seen * (1 - coherent + coherent * coherence)
     return seen + unseen + by_bend * bend**2 + by_move * move**2

@@ -13,13 +13,13 @@ variance is, in px^2 of the image,
 
     coherence * (DETAIL.joint / (1 / variance of the surface + precision) + DETAIL.jump * (jump * mismatch)^2
                  + (DETAIL.label * apart + DETAIL.near * disparity) * variance of the surface)
-    + DETAIL.floor + DETAIL.noise * noise / texture + DETAIL.rows * unevenness of rows + DETAIL.bend * bend^2
+    + DETAIL.noise * noise / texture + DETAIL.rows * unevenness of rows + DETAIL.bend * bend^2
     + DETAIL.move * move^2 + DETAIL.hole * guessed * variance of the surface
 
-see ``kernels/doubt.py`` for what these are.  Its weights were fitted to the real pairs, sets 30 and 31 and rendered
-scenes, small, enlarged and noisy ones among them, together: 95 % of the errors of each shall lie in the interval of 95
-%, 68 % in that of 68 %, and the probability shall be the share of pixels within 1 px.  Those of floor and noise were
-fitted later, with rendered scenes of 4 to 60 px of disparity and noise of 0.5 to 3 grey levels.
+see ``kernels/doubt.py`` for what these are.  Its weights were fitted together to the real pairs, sets 30 and 31, the
+same at half and larger sizes, blurred and compressed, and rendered scenes of 4 to 80 px of disparity and noise of 0.3
+to 3 grey levels: 95 % of the errors of each set shall lie in the interval of 95 %, of each rendered frame 88 to 99 %,
+68 % in that of 68 %, and the probability shall be the share of pixels within 1 px; then the likelihood counts.
 
 Where every pixel gets a disparity (``dense``), those that were not matched have a variance of their own, which grows
 with the distance to the next known pixel, see ``kernels/filled.py``.  Its weights, ``FILLED``, were fitted to set 30,
@@ -73,22 +73,20 @@ class Weights(NamedTuple):
 SURFACE = Weights(floor=3.6e-4, spread=0.94, slope=0.34, hole=1.17, rest=0.0)
 MEASURED = Weights(floor=1.2e-3, spread=1.0, slope=0.42, hole=1.05, rest=3.8)
 DETAIL = {
-    "floor": 0.0012,
-    "noise": 0.0045,
+    "noise": 0.0044,
     "surface": 0.0,
-    "joint": 0.4,
-    "jump": 75.0,
-    "bend": 3.2,
-    "move": 0.01,
-    "label": 0.15,
-    "near": 0.009,
-    "hole": 0.3,
+    "joint": 1.0,
+    "jump": 58.0,
+    "bend": 7.0,
+    "move": 0.0,
+    "label": 0.3,
+    "near": 0.0018,
+    "hole": 0.4,
     "rows": 26.0,
     "unseen": 0.0,
     "coherent": 1.0,
 }
 GIVEN = {
-    "floor": 0.0,
     "noise": 0.0,
     "surface": 0.14,
     "joint": 0.0,

@@ -2,7 +2,7 @@
 
 What the surface and the texture at the pixel tell together has the variance 1 / (1 / variance of the surface +
 precision), as a posterior has, with a precision of (mean gradient of both images in 5x5 pixels / NOISE)^2.  To it
-come a floor that all pixels have and, each with a weight (see ``bdis/matching/certainty.py``):
+come, each with a weight (see ``bdis/matching/certainty.py``):
 
 - the noise of the sensor over the texture, as least squares have it: (noise / gradient)^2 px^2;
 - how far the map jumps within 3x3 pixels, times the mismatch of the images there: a depth edge in the wrong place;
@@ -103,8 +103,6 @@ class DoubtWeights(Record):
 
     Attributes
     ----------
-    floor : float
-        px^2, what all pixels have: light that moves with the cameras, and interpolation.
     noise : float
         Of the noise over the texture.
     surface : float
@@ -127,7 +125,6 @@ class DoubtWeights(Record):
         px^2, the variance of the surface where it is unknown, or larger.
     """
 
-    floor: float
     noise: float
     surface: float
     joint: float
@@ -299,7 +296,7 @@ def doubt_row(disparity, surface_variance, cues, weights, y, line):
     by_label, farthest = splat(float32(weights.label)), splat(float32(FARTHEST_LABEL))
     by_near = splat(float32(weights.near))
     coherent, steady = splat(float32(weights.coherent)), splat(float32(1 - weights.coherent))
-    everywhere = splat(float32(weights.floor + weights.rows * max(cues.uneven_rows - EVEN, 0.0)))
+    everywhere = splat(float32(weights.rows * max(cues.uneven_rows - EVEN, 0.0)))
     while begin < end:
         begin = min(begin, width - LANES)  # the last sixteen overlap
         x = uint64(begin)
