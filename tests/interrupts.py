@@ -38,12 +38,21 @@ class Interrupter:
         self._is_armed = False
         self._delays: queue.SimpleQueue[list[float]] = queue.SimpleQueue()
         self._sent_s: float | None = None  # when the first one was sent, once all are
+        self._ignored_s: float | None = None  # when one arrived where Python ignores exceptions
         signal.signal(signal.SIGINT, self._handle)
+        sys.unraisablehook = self._note_ignored
         threading.Thread(target=self._send, daemon=True).start()
 
     def _handle(self, number: int, frame: object) -> None:
         if self._is_armed:
             raise KeyboardInterrupt
+
+    def _note_ignored(self, found: Any) -> None:
+        """Python forgets thread objects in the callback of a weak reference, and an exception ends there."""
+        if found.exc_type is KeyboardInterrupt:
+            self._ignored_s = time.perf_counter()
+        else:
+            sys.__unraisablehook__(found)
 
     def _send(self) -> None:
         while True:
@@ -66,7 +75,7 @@ class Interrupter:
         """
         more = self._random.choice([1, 2, 5]) if self._random.random() < 0.2 else 0
         delays = [self._random.uniform(0, longest_s), *(self._random.uniform(0, 2e-4) for _ in range(more))]
-        arrived, is_told, self._sent_s = None, False, None
+        arrived, is_told, self._sent_s, self._ignored_s = None, False, None, None
         self._is_armed = True
         while arrived is None or self._sent_s is None:
             try:
@@ -75,6 +84,7 @@ class Interrupter:
                     self._delays.put(delays)
                 while arrived is None:
                     work()
+                    arrived = self._ignored_s
                 time.sleep(1e-3)
             except KeyboardInterrupt:
                 arrived = arrived or time.perf_counter()
