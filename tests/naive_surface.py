@@ -12,7 +12,7 @@ DEFAULT_STRENGTH = 60.0  # of the bonds, where settings ask for no surface but i
 # texture together, jump, bend, move, label, hole, disparity, uneven rows, and px^2 of all pixels.
 SURFACE_WEIGHTS = {"floor": 3.6e-4, "spread": 0.94, "slope": 0.34, "hole": 1.17}
 MEASURED_WEIGHTS = {"floor": 1.2e-3, "spread": 1.0, "slope": 0.42, "hole": 1.05, "rest": 3.8}
-DETAIL_WEIGHTS = 0.0, 0.4, 75.0, 3.2, 0.01, 0.15, 0.3, 0.009, 26.0, 0.0012, 1.0, 0.0045
+DETAIL_WEIGHTS = 0.0, 1.0, 58.0, 7.0, 0.0, 0.3, 0.4, 0.0018, 26.0, 1.0, 0.0044
 
 
 # --- Start: all disparities on a coarse level -----------------------------------------------------------------------
