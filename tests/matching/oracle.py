@@ -40,10 +40,12 @@ def assert_equals_the_oracle(result, reference, settings):
         assert np.percentile(np.abs(result.probability - reference.probability)[known], 99) < (2e-3 if loose else 1e-4)
     if result.variance is not None:
         np.testing.assert_array_equal(np.isnan(result.variance), ~result.known)
-        relative = np.abs(result.variance / reference.variance - 1)[known]
+        # At full resolution it squares differences between neighbours, also those that the refinement leaves, seven
+        # times; where nothing else tells of an error that is all there is.
+        least = 1e-3 if labelled else 0.0  # px^2
+        relative = (np.abs(result.variance - reference.variance) / (reference.variance + least))[known]
         if known.any():
-            # At full resolution it squares differences between neighbours, also those that the refinement leaves.
-            assert np.percentile(relative, 95 if labelled else 99) < (1e-2 if loose else 1e-3)
+            assert np.percentile(relative, 95 if labelled else 99) < (1.5e-2 if labelled else 1e-2 if loose else 1e-3)
             assert np.percentile(relative, 99) < 0.1
     np.testing.assert_allclose(result.row_offset, reference.row_offset, atol=2e-3)
     np.testing.assert_allclose(result.row_tilt, reference.row_tilt, atol=2e-5)
