@@ -94,8 +94,8 @@ The reference of real tissue has about 0.3 px of its own error, and that of one 
 px, off by 0.29 px: a second row allows for it, with its variance added to that of the result. The weights of the error
 model at full resolution were fitted to these real pairs, sets 30 and 31 and rendered scenes together, so that the table
 shows how well one law fits all of them: whether it is honest on other pairs, only other pairs can tell. Fitted without
-one real pair at a time (Cones and Aloe among them), before how uneven rows are was measured twice, 89.1 to 98.7 % of
-the errors of the one left out lay inside 95 %.
+one real pair at a time (Cones and Aloe among them), before how uneven rows are was measured twice and with the weights
+of that time, 89.1 to 98.7 % of the errors of the one left out lay inside 95 %.
 
 {body("honesty")}
 
