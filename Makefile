@@ -85,11 +85,11 @@ lint: $(VENV)/.dev
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -s tests/video/soak.py
 
-# Every module runs, even after one has failed; then the figures that they measured; then a minute of fuzzing per reader.
+# Every module runs, even after one has failed; then the figures that they measured; then fuzzing, all within an hour.
 torture: $(VENV)/.dev browser ros peers
 	mkdir -p build && : > build/torture-figures.txt
 	$(BIN)/python -m pytest -s tests/torture/*.py; passed=$$?; cat build/torture-figures.txt; exit $$passed
-	$(MAKE) fuzz
+	$(MAKE) fuzz SECONDS=40
 
 # Coverage-guided fuzzing of every reader of files; findings are kept in .fuzz/findings. READERS="image ply": only these.
 fuzz: $(FUZZ)/.installed
